@@ -1,0 +1,106 @@
+"""Table: the Value that holds rows as Arrow, whole or as a stream that is read once.
+
+pyarrow is imported where it is needed: linting a connector must not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def nothing() -> None:
+    """The `close` and `cancel` of a table that holds no resource."""
+
+
+class Table:
+    """Rows as Arrow.
+
+    A stream is read once, in a worker thread, because its batches may block. Whoever reads it closes it.
+    `cancel` may be called from any thread, more than once, and makes a blocked read return soon.
+    """
+
+    __slots__ = ("_reader", "_whole", "cancel", "close", "schema")
+
+    def __init__(
+        self,
+        whole: pa.Table | None,
+        reader: pa.RecordBatchReader | None = None,
+        close: Callable[[], None] = nothing,
+        cancel: Callable[[], None] = nothing,
+    ) -> None:
+        self._whole = whole
+        self._reader = reader
+        self.close = close
+        self.cancel = cancel
+        content = whole if whole is not None else reader
+        assert content is not None, "a Table is made of rows or of a reader"
+        self.schema: pa.Schema = content.schema
+
+    @classmethod
+    def whole(cls, rows: pa.Table) -> Self:
+        return cls(rows)
+
+    @classmethod
+    def stream(
+        cls,
+        reader: pa.RecordBatchReader,
+        *,
+        close: Callable[[], None] = nothing,
+        cancel: Callable[[], None] = nothing,
+    ) -> Self:
+        return cls(None, reader, close, cancel)
+
+    @classmethod
+    def from_rows(cls, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> Self:
+        """Rows as dictionaries; the columns are the union of their keys, in order of first appearance."""
+        import pyarrow as pa
+
+        if schema is not None:
+            return cls(pa.Table.from_pylist(rows, schema=schema))
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        return cls(pa.table({name: pa.array([row.get(name) for row in rows]) for name in names}))
+
+    @property
+    def is_stream(self) -> bool:
+        return self._whole is None
+
+    @property
+    def num_rows(self) -> int | None:
+        """How many rows; None for a stream, whose end is not known."""
+        return None if self._whole is None else self._whole.num_rows
+
+    def arrow(self) -> pa.Table:
+        """All rows. A stream is read to its end (blocking) and kept."""
+        if self._whole is None:
+            assert self._reader is not None
+            try:
+                self._whole = self._reader.read_all()
+            finally:
+                self._reader = None
+                self.close()
+        return self._whole
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Batches to read. Of a stream this is the one reading, and the caller then calls `close`."""
+        import pyarrow as pa
+
+        if self._whole is not None:
+            return pa.RecordBatchReader.from_batches(self._whole.schema, self._whole.to_batches())
+        assert self._reader is not None, "this stream was read already"
+        reader, self._reader = self._reader, None
+        return reader
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        return self.arrow().to_pylist()
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame; needs pandas installed."""
+        return self.arrow().to_pandas()
+
+    def __repr__(self) -> str:
+        size = "stream" if self._whole is None else f"{self._whole.num_rows} rows"
+        return f"Table({size}: {', '.join(self.schema.names)})"
