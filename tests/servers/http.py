@@ -1,0 +1,146 @@
+"""A real HTTP server on a free loopback port, in a thread, with the routes a test gives it and a log of what it was asked.
+
+    with HttpServer({"/items": {"items": [1, 2]}, "POST /items": lambda seen: Reply({"id": 1}, 201)}) as server:
+        ...server.url, server.requests...
+
+A route is `"[METHOD ]/path/{name}"` (GET and HEAD where no method is named) to a JSON value, a `Reply`, or a function of
+`Seen` that gives either, or a Starlette response; it may be async.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+
+@dataclass(frozen=True)
+class Reply:
+    """`body` bytes or text goes out as it is, anything else as JSON."""
+
+    body: Any = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def response(self) -> Response:
+        if isinstance(self.body, bytes | str):
+            return Response(self.body, self.status, dict(self.headers))
+        headers = {"content-type": "application/json", **self.headers}
+        return Response(json.dumps(self.body).encode(), self.status, headers)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request as the server saw it. `raw_path` is as it came over the wire, percent-encoding included."""
+
+    method: str
+    path: str
+    raw_path: str
+    query: Mapping[str, str]
+    pairs: tuple[tuple[str, str], ...]
+    headers: Mapping[str, str]
+    body: bytes
+    params: Mapping[str, str]
+    request: Request
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    async def disconnected(self) -> None:
+        """Wait until the client has closed the connection."""
+        while (await self.request.receive())["type"] != "http.disconnect":
+            pass
+
+
+Handler = Callable[[Seen], Any | Awaitable[Any]]
+
+
+class Hang:
+    """A handler that never answers: `arrived` when a request came, `closed` when its client went away."""
+
+    def __init__(self) -> None:
+        self.arrived = threading.Event()
+        self.closed = threading.Event()
+
+    async def __call__(self, seen: Seen) -> Response:
+        self.arrived.set()
+        await seen.disconnected()
+        self.closed.set()
+        return Response()
+
+
+class HttpServer:
+    def __init__(self, routes: Mapping[str, Any]) -> None:
+        self.requests: list[Seen] = []
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        app = Starlette(routes=[self._route(place, answer) for place, answer in routes.items()])
+        config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        self._server = uvicorn.Server(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    @property
+    def last(self) -> Seen:
+        return self.requests[-1]
+
+    def _route(self, place: str, answer: Any) -> Route:
+        method, _, path = place.rpartition(" ")
+
+        async def endpoint(request: Request) -> Response:
+            seen = Seen(
+                request.method,
+                request.url.path,
+                request.scope["raw_path"].decode("latin-1"),
+                dict(request.query_params),
+                tuple(request.query_params.multi_items()),
+                dict(request.headers),
+                await request.body(),
+                request.path_params,
+                request,
+            )
+            self.requests.append(seen)
+            value = answer(seen) if callable(answer) else answer
+            if inspect.isawaitable(value):
+                value = await value
+            if isinstance(value, Response):
+                return value
+            return (value if isinstance(value, Reply) else Reply(value)).response()
+
+        return Route(path, endpoint, methods=[method or "GET"])
+
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._server.config.load()
+        self._server.lifespan = self._server.config.lifespan_class(self._server.config)
+        await self._server.startup(sockets=[self._socket])
+        self._ready.set()
+        await self._stop.wait()
+        self._server.force_exit = True  # a test may leave a request hanging; its task ends with the loop
+        await self._server.shutdown(sockets=[self._socket])
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(10), "the test server did not start"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._loop is not None
+        assert self._stop is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+        assert not self._thread.is_alive(), "the test server did not stop"

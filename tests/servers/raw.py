@@ -1,0 +1,74 @@
+"""A TCP server that says what it is told to, byte for byte: for replies that no sound HTTP server would give."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Self
+
+Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def read_request(reader: asyncio.StreamReader) -> bytes:
+    """The head of one request; its body, if any, is left unread."""
+    return await reader.readuntil(b"\r\n\r\n")
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """Close with RST instead of FIN."""
+    sock = writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.close()
+
+
+class RawServer:
+    """Runs `script` for each connection; `connections` counts them. With bytes, it reads a head, says them, closes."""
+
+    def __init__(self, script: Script | bytes) -> None:
+        self.connections = 0
+        self._script = script if callable(script) else self._say(script)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _say(self, reply: bytes) -> Script:
+        async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await read_request(reader)
+            writer.write(reply)
+            await writer.drain()
+
+        return say
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            await self._script(reader, writer)
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # the client went away, which is its right
+        finally:
+            writer.close()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(asyncio.start_server(self._serve, sock=self._socket))
+        self._loop.run_forever()
+        server.close()
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._loop.run_until_complete(asyncio.sleep(0))  # transports close in the turn after their tasks
+        self._loop.close()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
