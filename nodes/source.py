@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from .base import ANYTHING, ARGUMENTS, OBJECT, ROWS, SCAN, TABLE, Configuration, Port
+from .base import ANYTHING, ARGUMENTS, OBJECT, ROWS, SCAN, TABLE, Configuration, Port, Ports
 
 Contract = Literal["evolve", "freeze", "discard_row", "discard_value"]
 
@@ -32,3 +32,10 @@ SOURCE_INPUTS: Final = (
     Port(SCAN, ANYTHING, "Columns, predicates and limit that suffice", required=False),
 )
 SOURCE_OUTPUTS: Final = (Port(ROWS, TABLE, "The rows"),)
+
+
+def source_ports(configuration: Mapping[str, Any]) -> Ports:
+    """The ports of one configured source: `rows`, and one for each child table it is asked for."""
+    children = configuration.get("children") or ()
+    tables = tuple(Port(str(name), TABLE, "Records nested in the rows") for name in children)
+    return Ports(SOURCE_INPUTS, SOURCE_OUTPUTS + tables)
