@@ -1,9 +1,9 @@
-"""A real HTTP server on a free loopback port, in a thread, with the routes a test gives it and a log of what it was asked.
+"""A real HTTP server on a free loopback port, in a thread: routes given by the test, and a log of what it was asked.
 
     with HttpServer({"/items": {"items": [1, 2]}, "POST /items": lambda seen: Reply({"id": 1}, 201)}) as server:
         ...server.url, server.requests...
 
-A route is `"[METHOD ]/path/{name}"` (GET and HEAD where no method is named) to a JSON value, a `Reply`, or a function of
+A route is `"[METHOD ]/path/{name}"` (GET where no method is named) to a JSON value, a `Reply`, or a function of
 `Seen` that gives either, or a Starlette response; it may be async.
 """
 
