@@ -1,0 +1,170 @@
+"""Settings: `jackfield.toml` in the workspace, over it `JACKFIELD_…` of the environment. Each key is one row of KEYS."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ..graphs.errors import Code, JackfieldError
+
+FILE: Final = "jackfield.toml"
+PREFIX: Final = "JACKFIELD_"
+
+
+def _seconds(value: Any) -> float:
+    seconds = _number(value)
+    if seconds <= 0:
+        raise ValueError("a number of seconds above 0")
+    return seconds
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError("a number")
+    return float(value)
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, str)) or int(value) < 1:
+        raise ValueError("a whole number above 0")
+    return int(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A list; in the environment, entries separated as in PATH."""
+    if isinstance(value, str):
+        return tuple(part for part in value.split(os.pathsep) if part)
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise ValueError("a list of texts")
+    return tuple(value)
+
+
+class Key(NamedTuple):
+    """A setting: `read` turns what was written into its value, or raises ValueError saying what was expected."""
+
+    name: str
+    default: Any
+    read: Callable[[Any], Any]
+    meaning: str
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.replace(".", "_").upper()
+
+
+KEYS: Final = (
+    Key("connectors", ("connectors", "."), _texts, "Folders, files or globs that hold connector files"),
+    Key("state", ".jackfield", _text, "Folder for results kept for cursors, and other state"),
+    Key("roots", (), _texts, "Further folders that file sources and saves may use"),
+    Key("call.timeout_s", 60.0, _seconds, "Seconds that one call may take, where its tool does not say"),
+    Key("call.max_rows", 10_000_000, _count, "Rows that the sources of one call may give"),
+    Key("call.max_bytes", 8 * 2**30, _count, "Bytes that the sources of one call may give"),
+    Key("sql.memory", "", _text, "Memory for all tools' SQL together, such as 2GB; empty: DuckDB's own choice"),
+    Key("sql.threads", 0, lambda value: _count(value) if value not in (0, "0") else 0, "Threads for SQL; 0: all cores"),
+    Key("result.ttl_s", 900.0, _seconds, "Seconds that a result is kept for its cursor"),
+    Key("model.url", "", _text, "An OpenAI-compatible endpoint that runs skills; empty: skills give their prompt"),
+    Key("model.name", "", _text, "The model to ask there"),
+    Key("model.secret_key", "", _text, "The environment variable that holds the key of that endpoint"),
+)
+BY_NAME: Final[Mapping[str, Key]] = {key.name: key for key in KEYS}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and where it came from: `default`, the file, or the environment variable."""
+
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What holds in a workspace. `folder` is where jackfield.toml lies, or would."""
+
+    folder: Path
+    settings: Mapping[str, Setting]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.settings[name].value
+
+    @property
+    def state(self) -> Path:
+        return self.folder / self["state"]
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        return tuple((self.folder / root).resolve() for root in self["roots"])
+
+
+def find_folder(start: Path) -> Path:
+    """The nearest folder from `start` upward that holds jackfield.toml, else `start`."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return folder
+    return start
+
+
+def load(start: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings for work in `start` (the current folder). Raises CONFIG_INVALID naming the key and its origin."""
+    folder = find_folder(start or Path.cwd())
+    environment = os.environ if environment is None else environment
+    written = _flat(_document(folder / FILE))
+    for name in written.keys() - BY_NAME.keys():
+        near = difflib.get_close_matches(name, BY_NAME, 2)
+        hint = f"Did you mean '{near[0]}'?" if near else f"Known keys: {', '.join(BY_NAME)}."
+        raise JackfieldError(Code.CONFIG_INVALID, f"{FILE} has an unknown key '{name}'.", hint, {"key": name})
+    settings = {}
+    for key in KEYS:
+        if key.variable in environment:
+            settings[key.name] = Setting(_read(key, environment[key.variable], key.variable), key.variable)
+        elif key.name in written:
+            settings[key.name] = Setting(_read(key, written[key.name], FILE), str(folder / FILE))
+        else:
+            settings[key.name] = Setting(key.default, "default")
+    return Settings(folder, settings)
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise JackfieldError(
+            Code.CONFIG_INVALID, f"{path.name} is not valid TOML: {error}.", "Correct it, or remove it."
+        ) from None
+
+
+def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f"{prefix}{name}."))
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _read(key: Key, value: Any, origin: str) -> Any:
+    try:
+        return key.read(value)
+    except ValueError as error:
+        expected = str(error) if not str(error).startswith(("could not", "invalid literal")) else "a number"
+        raise JackfieldError(
+            Code.CONFIG_INVALID,
+            f"Setting '{key.name}' from {origin} is {value!r}; expected {expected}.",
+            f"{key.meaning}.",
+            {"key": key.name},
+        ) from None
