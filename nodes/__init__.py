@@ -1,0 +1,20 @@
+"""Every kind of node, one line each. A kind is one file here; its name in this tuple is its whole registration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .base import NodeType
+from .input import input_node
+from .output import output_node
+
+NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
+    input_node,
+    output_node,
+)
+
+
+def registry() -> Mapping[str, NodeType[Any]]:
+    """The kinds by the name that a node's `type` gives."""
+    return {kind.name: kind for kind in NODE_TYPES}
