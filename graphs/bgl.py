@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 
 from .errors import Code, JackfieldError
 from .model import EMPTY, Edge, Graph, Json, Node
+from .pointers import escaped
 
 NODE_FIELDS: Final = ("id", "type", "configuration", "metadata")
 EDGE_FIELDS: Final = ("from", "out", "to", "in", "optional", "constant", "metadata")
@@ -166,11 +167,6 @@ def _field(found: dict[str, Json], name: str, pointer: str, kind: type, default:
             _refuse(pointer, f"'{name}'", expected, None, missing=True)
         _refuse(f"{pointer}/{escaped(name)}", f"'{name}'", expected, value)
     return value
-
-
-def escaped(name: str) -> str:
-    """`name` as one part of a JSON pointer."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _refuse(pointer: str, what: str, expected: str, found: Json, *, missing: bool = False) -> NoReturn:
