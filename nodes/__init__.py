@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .base import NodeType
+from .file import file_node
 from .input import input_node
 from .output import output_node
+from .rows import rows_node
 
 NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     input_node,
     output_node,
+    file_node,
+    rows_node,
 )
 
 

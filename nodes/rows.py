@@ -35,7 +35,7 @@ class RowsConfiguration(SourceConfiguration):
     outputs=SOURCE_OUTPUTS,
     ports_of=source_ports,
 )
-async def rows(config: RowsConfiguration, inputs: Inputs, context: Context) -> Outputs:
+async def rows_node(config: RowsConfiguration, inputs: Inputs, context: Context) -> Outputs:
     tables = config.tables
     context.note("pulled", source=context.node, rows=tables[ROWS].num_rows, cached=True)
     return dict(tables)

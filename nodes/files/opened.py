@@ -1,0 +1,56 @@
+"""Files that are open for reading, and the paths by which other libraries read just what was opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .confine import Located, open_file, path_of
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Confined files. `paths` may be read until `close`; `texts` are how messages name them."""
+
+    places: tuple[Located, ...]
+    descriptors: tuple[int, ...]
+    paths: tuple[str, ...]
+    size: int
+    stamp: str  # changes when the files do
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(place.text for place in self.places)
+
+    @property
+    def gzipped(self) -> bool:
+        return self.places[0].name.lower().endswith(".gz")
+
+    def close(self) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+    def named(self, message: str) -> str:
+        """`message` of a library, with the files named as their author named them."""
+        for path, text in zip(self.paths, self.texts, strict=True):
+            message = message.replace(path, text)
+        return message
+
+
+def open_all(places: Sequence[Located]) -> Opened:
+    """Open each file. Raises as `open_file`; then none stays open."""
+    descriptors: list[int] = []
+    try:
+        descriptors.extend(open_file(place) for place in places)
+        facts = [os.fstat(descriptor) for descriptor in descriptors]
+    except BaseException:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        raise
+    paths = tuple(path_of(d, place) for d, place in zip(descriptors, places, strict=True))
+    stamp = ";".join(
+        f"{place.path}:{fact.st_ino}:{fact.st_size}:{fact.st_mtime_ns}"
+        for place, fact in zip(places, facts, strict=True)
+    )
+    return Opened(tuple(places), tuple(descriptors), paths, sum(fact.st_size for fact in facts), stamp)

@@ -1,0 +1,75 @@
+"""Batches of a query over files: errors said in our words, and the query ended when its reader stops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ...graphs.errors import Code, JackfieldError
+from ..scan import Scan
+from ..table import Table
+from . import duck
+from .opened import Opened
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+BATCH_ROWS = 50_000
+
+
+def types_of(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
+    """Column names of `source` with the types that DuckDB gives them."""
+    relation = connection.sql(f"SELECT * FROM {source}")
+    return dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def stream(
+    connection: duckdb.DuckDBPyConnection, source: str, types: Mapping[str, str], scan: Scan, files: Opened
+) -> Table:
+    """The rows of `source` that `scan` asks for. The table owns `connection` and `files`."""
+    import pyarrow as pa
+
+    try:
+        inner = connection.sql(duck.select(source, types, scan)).to_arrow_reader(BATCH_ROWS)
+    except Exception as error:
+        raise explained(error, files) from None
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from inner
+        except Exception as error:
+            raise explained(error, files) from None
+
+    def close() -> None:
+        inner.close()
+        connection.close()
+        files.close()
+
+    return Table.stream(
+        pa.RecordBatchReader.from_batches(inner.schema, batches()), close=close, cancel=connection.interrupt
+    )
+
+
+def explained(error: Exception, files: Opened) -> Exception:
+    """What DuckDB said about a file, as our error: the line, what was there, what would fix it."""
+    import duckdb
+
+    if isinstance(error, JackfieldError) or not isinstance(error, (duckdb.Error, OSError)):
+        return error
+    text = files.named(str(error))
+    where = ", ".join(files.texts)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return JackfieldError(
+            Code.BUDGET_EXCEEDED, f"Reading '{where}' needs more memory than a file may.", "Read fewer columns or rows."
+        )
+    first = " ".join(text.split("Possible Solution")[0].split("\n\n")[0].split())
+    line = re.search(r"Line: (\d+)", text)
+    details = {"path": where} | ({"line": int(line[1])} if line else {})
+    if re.search(r"Could not convert|Conversion Error", text):
+        hint = "Declare the column in the source's schema, as string for instance."
+        return JackfieldError(Code.TYPE_MISMATCH, f"'{where}': {first}", hint, details)
+    return JackfieldError(
+        Code.SOURCE_BAD_REPLY, f"'{where}' cannot be read: {first}", "Correct the file, or its format options.", details
+    )
