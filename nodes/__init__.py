@@ -7,15 +7,23 @@ from typing import Any, Final
 
 from .base import NodeType
 from .file import file_node
+from .fill import fill_node
 from .input import input_node
 from .output import output_node
+from .project import project_node
 from .rows import rows_node
+from .skill import skill_node
+from .tool import tool_node
 
 NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     input_node,
     output_node,
     file_node,
     rows_node,
+    tool_node,
+    skill_node,
+    project_node,
+    fill_node,
 )
 
 

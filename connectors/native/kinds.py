@@ -1,0 +1,66 @@
+"""The kinds of source and save, by the `type` that a connector file gives: their fields come from the declarations."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from ...graphs.findings import Severity
+from ...nodes import registry
+from ...nodes import saves
+from .validate import Report, fitting
+
+SOURCE_TYPES: Final = ("rest", "postgres", "mysql", "file", "rows")
+
+
+def source_models() -> dict[str, type[BaseModel]]:
+    kinds = registry()
+    return {name: kinds[name].configuration for name in SOURCE_TYPES if name in kinds}
+
+
+def save_models() -> dict[str, type[BaseModel]]:
+    return {kind.name: kind.configuration for kind in getattr(saves, "SAVES", ())}
+
+
+def request_model() -> type[BaseModel]:
+    return registry()["request"].configuration
+
+
+def source_configuration(
+    type: str, configuration: Mapping[str, Any], pointer: str, report: Report
+) -> dict[str, Any] | None:
+    """The source node's configuration, or None when an error was reported."""
+    return _of_kind(source_models(), type, configuration, pointer, report, "source")
+
+
+def save_configuration(
+    type: str, configuration: Mapping[str, Any], pointer: str, report: Report
+) -> dict[str, Any] | None:
+    """The fields of one of the connector's saves, or None when an error was reported."""
+    return _of_kind(save_models(), type, configuration, pointer, report, "save")
+
+
+def _of_kind(
+    models: Mapping[str, type[BaseModel]],
+    type: str,
+    configuration: Mapping[str, Any],
+    pointer: str,
+    report: Report,
+    what: str,
+) -> dict[str, Any] | None:
+    model = models.get(type)
+    if model is None and (what == "save" or type in SOURCE_TYPES):
+        return dict(configuration)
+    if model is None:
+        message = f"There is no {what} type '{type}'; expected one of {', '.join(models)}."
+        report("INVALID_VALUE", Severity.ERROR, f"{pointer}/type", message, nearest(type, models))
+        return None
+    return fitting(model, configuration, pointer, report)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"Did you mean '{close[0]}'?" if close else ""

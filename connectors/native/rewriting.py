@@ -1,0 +1,52 @@
+"""A document that is rewritten field by field while remembering where each moved field stood in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...graphs.findings import Finding, Place, Severity
+
+
+class Rewriting:
+    """Moves that keep their origin. `notes` are findings in pointers of the file as it was written."""
+
+    def __init__(self) -> None:
+        self.origins: dict[str, str] = {}
+        self.notes: list[Finding] = []
+
+    def move(self, value: dict[str, Any], pointer: str, old: str, new: str) -> None:
+        """Give field `old` the name `new`. Both present: `new` stays and `old` is noted as not read."""
+        if old not in value:
+            return
+        moved = value.pop(old)
+        if moved is None:
+            return
+        if value.get(new) is not None:
+            self.warn(f"{pointer}/{old}", f"'{old}' is not read: '{new}' says the same and is there too.")
+            return
+        value[new] = moved
+        self.origins[f"{pointer}/{new}"] = f"{pointer}/{old}"
+
+    def came_from(self, pointer: str, old: str) -> None:
+        self.origins[pointer] = old
+
+    def original(self, pointer: str) -> str:
+        """Where in the file the value stood that is now at `pointer`."""
+        head = pointer
+        while head:
+            if head in self.origins:
+                return self.origins[head] + pointer[len(head) :]
+            head = head.rpartition("/")[0]
+        return pointer
+
+    def warn(self, pointer: str, message: str, hint: str = "") -> None:
+        self.notes.append(Finding("SPELLING_CONFLICT", Severity.WARNING, message, Place(pointer=pointer), hint))
+
+
+def objects(document: Mapping[str, Any], name: str) -> list[tuple[str, dict[str, Any]]]:
+    """The objects of the list `document[name]`, each with its pointer; anything else is for the schema to refuse."""
+    items = document.get(name)
+    if not isinstance(items, list):
+        return []
+    return [(f"/{name}/{index}", item) for index, item in enumerate(items) if isinstance(item, dict)]
