@@ -1,0 +1,135 @@
+"""Nested Arrow columns to plain tables: objects to `a_b` columns, arrays of objects to child tables.
+
+A child table is named by its path (`items`, `items_parts`) and joins by `_parent_id`: the parent's `id` where the parent
+has such a column, else its row number, which the parent then shows as `_row`. `_index` is the place in the array, from 0.
+Arrays of plain values stay list columns, for `unnest` and `list_contains`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_DEPTH: Final = 5  # objects within objects that become columns; what is deeper becomes JSON text
+MAX_NAME: Final = 63  # bytes: what Postgres takes
+PARENT: Final = "_parent_id"
+INDEX: Final = "_index"
+ROW: Final = "_row"
+
+
+def column_name(*path: str) -> str:
+    """The column for a path of keys: joined by `_`, and if too long cut, with a hash of the whole in place of the rest."""
+    name = "_".join(path) or "_"
+    encoded = name.encode()
+    if len(encoded) <= MAX_NAME:
+        return name
+    return encoded[: MAX_NAME - 9].decode(errors="ignore") + "_" + hashlib.sha256(encoded).hexdigest()[:8]
+
+
+def child_name(path: str, array: str) -> str:
+    """The name of a child table: the path of arrays that lead to it."""
+    return column_name(*filter(None, (path, array)))
+
+
+def flatten(nested: pa.Table, children: Collection[str]) -> dict[str, pa.Table]:
+    """`rows` and those child tables of `nested` that `children` names; a child that no record has is absent."""
+    tables: dict[str, pa.Table] = {}
+    _flatten(nested, "", "rows", [], frozenset(children), tables)
+    return tables
+
+
+def _flatten(
+    nested: pa.Table,
+    path: str,
+    name: str,
+    lead: Sequence[tuple[str, pa.ChunkedArray | pa.Array]],
+    children: frozenset[str],
+    tables: dict[str, pa.Table],
+) -> None:
+    import pyarrow as pa
+
+    columns: dict[str, pa.ChunkedArray | pa.Array] = dict(lead)
+    taken = {each.lower() for each in columns}
+    arrays: list[tuple[str, pa.Array]] = []
+    for keys, column in _leaves(nested):
+        if _is_array_of_objects(column.type):
+            arrays.append((column_name(*keys), column.combine_chunks()))
+            continue
+        free = _free_name(column_name(*keys), taken)
+        taken.add(free.lower())
+        columns[free] = column
+    wanted = [(child_name(path, array), values) for array, values in arrays]
+    wanted = [(child, values) for child, values in wanted if any(_leads_to(child, each) for each in children)]
+    if wanted:
+        identity = columns.get("id")
+        if identity is None or pa.types.is_nested(identity.type):
+            identity = columns[_free_name(ROW, taken)] = pa.array(range(nested.num_rows), pa.int64())
+        for child, values in wanted:
+            records, parents, places = _unrolled(values)
+            lead = [(PARENT, _combined(identity).take(parents)), (INDEX, places)]
+            _flatten(records, child, child, lead, children, tables)
+    if name == "rows" or name in children:
+        tables[name] = pa.table(columns) if columns else nested.select([])
+
+
+def _leaves(table: pa.Table) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
+    """Each column that is no object, with its path of keys, in the order of the records."""
+    for name in table.column_names:
+        yield from _within((name,), table[name])
+
+
+def _within(keys: tuple[str, ...], column: pa.ChunkedArray) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
+    from pyarrow import types
+
+    if not types.is_struct(column.type) or column.type.num_fields == 0:
+        yield keys, column
+        return
+    for field, values in zip(column.type, column.flatten(), strict=True):
+        yield from _within((*keys, field.name), values)
+
+
+def _is_array_of_objects(found: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_list(found) and types.is_struct(found.value_type))
+
+
+def _unrolled(arrays: pa.Array) -> tuple[pa.Table, pa.Array, pa.Array]:
+    """The objects of a list column as rows, with the row of the parent and the place in its array of each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parents = pc.list_parent_indices(arrays)
+    objects = arrays.flatten()
+    lengths = pc.fill_null(pc.list_value_length(arrays), 0)
+    starts = pc.subtract(pc.cumulative_sum(lengths), lengths).cast(pa.int64())
+    places = pc.subtract(pa.array(range(len(objects)), pa.int64()), starts.take(parents))
+    if objects.null_count:
+        there = objects.is_valid()
+        objects, parents, places = objects.filter(there), parents.filter(there), places.filter(there)
+    fields = objects.flatten()
+    if not fields:
+        return pa.table({}).slice(0), parents, places
+    return pa.table(fields, names=[field.name for field in objects.type]), parents, places
+
+
+def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """SQL does not tell `ID` from `id`: the second becomes `ID_2`."""
+    free, number = name, 2
+    while free.lower() in taken:
+        free, number = column_name(f"{name}_{number}"), number + 1
+    return free
+
+
+def _leads_to(child: str, wanted: str) -> bool:
+    return wanted == child or wanted.startswith(f"{child}_")
