@@ -12,6 +12,7 @@ from .input import input_node
 from .output import output_node
 from .project import project_node
 from .rows import rows_node
+from .save import save_node
 from .skill import skill_node
 from .tool import tool_node
 
@@ -24,6 +25,7 @@ NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     skill_node,
     project_node,
     fill_node,
+    save_node,
 )
 
 

@@ -1,0 +1,16 @@
+"""Every kind of save, one line each; what it needs to write is imported when it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from . import parquet
+from .base import AnySaveType
+
+SAVES: Final[tuple[AnySaveType, ...]] = (parquet.SAVE,)
+
+
+def by_name() -> Mapping[str, AnySaveType]:
+    """The saves by the name that a save's `type` gives."""
+    return {save.name: save for save in SAVES}

@@ -1,0 +1,164 @@
+"""What the saves into one file share: where it is, what was there, what was saved already, and the replacing of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from ...graphs.errors import Code, JackfieldError
+from ..base import Context
+from ..blocking import in_thread
+from ..files.confine import Located, locate
+from ..files.opened import Opened, open_all
+from ..table import Table
+from .atomic import Replacement, locked, replacing
+from .base import CanSave, Mode, SaveConfiguration, Saved
+from .journal import Journal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class FileSave(SaveConfiguration):
+    path: str = Field(description="File, relative to the connector file; folders are made as needed")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One save into a file: `old` is what is there (None: nothing, or it is not to be kept), `rows` what comes."""
+
+    config: FileSave
+    place: Located
+    folder: int
+    old: Opened | None
+    rows: Batches
+    to: Replacement
+
+    @property
+    def mode(self) -> Mode:
+        return self.config.mode if self.old is not None else "overwrite"
+
+
+class Batches:
+    """The batches of a table, counted, until someone stops them. Read once."""
+
+    def __init__(self, table: Table) -> None:
+        self.schema = table.schema
+        self.count = 0
+        self.stopped = False
+        self._table = table
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._table.reader():
+            if self.stopped:
+                raise JackfieldError(Code.CANCELLED, "The save was cancelled; its target is as it was.")
+            self.count += batch.num_rows
+            yield batch
+
+    def reader(self) -> pa.RecordBatchReader:
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, iter(self))
+
+    def stop(self) -> None:
+        self.stopped = True
+        self._table.cancel()
+
+
+Write = Callable[[Job], None]
+
+
+async def save_file(config: FileSave, table: Table, context: Context, write: Write) -> Saved:
+    """Let `write` make the new file, then put it in its place. Repeats of an idempotency key write nothing."""
+    check_columns(config, table)
+    batches = Batches(table)
+
+    def run() -> Saved:
+        place = locate(context.secrets.expand(config.path), context.folder)
+        with locked(place) as folder:
+            journal = Journal(place, folder)
+            repeated = journal.rows_of(context.idempotency_key)
+            if repeated is not None:
+                return Saved(repeated, config.path, repeated=True)
+            old = existing(place, folder) if config.mode != "overwrite" else None
+            try:
+                with replacing(
+                    place, folder, lambda fact: journal.begin(context.idempotency_key, batches.count, fact)
+                ) as to:
+                    write(Job(config, place, folder, old, batches, to))
+            finally:
+                if old is not None:
+                    old.close()
+            journal.finish(context.idempotency_key)
+        return Saved(batches.count, config.path)
+
+    try:
+        return await in_thread(run, cancel=batches.stop)
+    except OSError as error:
+        raise unwritable(config.path, error) from None
+    finally:
+        table.close()
+
+
+def existing(place: Located, folder: int) -> Opened | None:
+    try:
+        os.stat(place.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    opened = open_all((place,))
+    if opened.size == 0:
+        opened.close()
+        return None
+    return opened
+
+
+def check_columns(config: SaveConfiguration, table: Table) -> None:
+    """Raises CONFIG_INVALID for an upsert without key, SCHEMA_NOT_FOUND when the rows have no such column."""
+    if config.mode != "upsert":
+        return
+    if not config.key:
+        raise JackfieldError(Code.CONFIG_INVALID, "An upsert needs 'key': the columns that identify a row.")
+    for column in config.key:
+        if column not in table.schema.names:
+            raise JackfieldError(
+                Code.SCHEMA_NOT_FOUND,
+                f"The key column '{column}' is not among the rows' columns.",
+                "Return it from the SQL, or change 'key'.",
+                {"column": column, "available": table.schema.names},
+            )
+
+
+def unwritable(path: str, error: OSError) -> JackfieldError:
+    """What the operating system said while writing: nothing was changed."""
+    return JackfieldError(
+        Code.SOURCE_ERROR,
+        f"'{path}' cannot be written: {os.strerror(error.errno or 0)}. It is as it was.",
+        "Free some space, or check the permissions of the folder.",
+        {"path": path},
+    )
+
+
+async def can_save_file(config: FileSave, context: Context) -> CanSave:
+    """Whether the folder, or the nearest that exists above it, may be written."""
+
+    def check() -> CanSave:
+        try:
+            place = locate(context.secrets.expand(config.path), context.folder)
+        except JackfieldError as error:
+            return CanSave(False, error.message)
+        if config.mode == "upsert" and not config.key:
+            return CanSave(False, "An upsert needs 'key': the columns that identify a row.")
+        if place.path.is_dir():
+            return CanSave(False, f"'{config.path}' is a folder.")
+        above = next(folder for folder in place.path.parents if folder.exists())
+        if not above.is_dir():
+            return CanSave(False, f"'{above.name}' is not a folder.")
+        if not os.access(above, os.W_OK | os.X_OK):
+            return CanSave(False, f"The folder '{above.name}' may not be written.")
+        return CanSave(True)
+
+    return await in_thread(check)

@@ -1,0 +1,71 @@
+"""The `parquet` save: one file, rewritten whole in every mode so that a reader sees the old rows or the new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from ..base import Context
+from ..table import Table
+from .base import CanSave, Saved, SaveType
+from .filesave import FileSave, Job, can_save_file, save_file
+from .fit import fitting
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GROUP_ROWS: Final = 122_880
+GROUP_BYTES: Final = 64_000_000
+
+
+class ParquetSave(FileSave):
+    """A Parquet file."""
+
+
+def write(job: Job) -> None:
+    import pyarrow.parquet as pq
+
+    if job.old is None:
+        write_batches(job.to.file, job.rows.schema, job.rows)
+        return
+    with open(job.old.descriptors[0], "rb", closefd=False) as old:
+        there = pq.ParquetFile(old)
+        schema = there.schema_arrow
+        fit = fitting(job.rows.schema, schema, job.config.path)
+        write_batches(job.to.file, schema, chain(there.iter_batches(), map(fit, job.rows)))
+
+
+def write_batches(file: BinaryIO, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for group in grouped(schema, batches):
+            writer.write_table(group, GROUP_ROWS)
+
+
+def grouped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches gathered into row groups of a good size."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= GROUP_ROWS or size >= GROUP_BYTES:
+            yield pa.Table.from_batches(waiting, schema)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.Table.from_batches(waiting, schema)
+
+
+async def save(config: ParquetSave, table: Table, context: Context) -> Saved:
+    return await save_file(config, table, context, write)
+
+
+async def can_save(config: ParquetSave, context: Context) -> CanSave:
+    return await can_save_file(config, context)
+
+
+SAVE = SaveType("parquet", "A Parquet file", ParquetSave, ("append", "overwrite", "upsert"), save, can_save)
