@@ -1,0 +1,237 @@
+"""Whether an SQL text only reads: parsed whole, one query, nothing in it that writes, and known functions alone.
+
+The type of a statement is not enough: a CTE may INSERT and is still typed SELECT, and a function may do anything. So
+the tree says what the statement is, and the tokens say which functions it names, as the database will read them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, Literal
+
+from sqlglot import Token, TokenType, exp
+
+from ...graphs.errors import Code, JackfieldError
+from .functions import FUNCTIONS, TABLE_FUNCTIONS, WORDS
+from .tokens import STRINGS, Dialect, gaps, is_quoted, is_word, place, tokens
+from .tree import near, tree
+
+StatementKind = Literal["insert", "update", "delete", "merge"]
+
+WRITING: Final = (
+    exp.DML,
+    exp.DDL,
+    exp.Command,
+    exp.Into,
+    exp.Lock,
+    exp.Set,
+    exp.Pragma,
+    exp.Describe,
+    exp.Show,
+    exp.Summarize,
+    exp.Use,
+    exp.Attach,
+    exp.Detach,
+    exp.Export,
+    exp.LoadData,
+    exp.TruncateTable,
+    exp.Drop,
+    exp.Alter,
+    exp.Kill,
+    exp.Analyze,
+    exp.Transaction,
+    exp.Commit,
+    exp.Rollback,
+)
+CHANGES: Final[tuple[tuple[type[exp.Expr], StatementKind], ...]] = (
+    (exp.Insert, "insert"),
+    (exp.Update, "update"),
+    (exp.Delete, "delete"),
+    (exp.Merge, "merge"),
+)
+IN_STATEMENTS: Final = frozenset(
+    {"conflict", "do", "duplicate", "into", "key", "matched", "nothing", "returning"}  # words of the grammar
+    | {"default", "insert", "update", "delete", "merge", "replace"}
+    | {"currval", "last_insert_id", "lastval", "nextval"}  # and the functions that give new rows their keys
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an SQL text is refused; `start` and `end` are its place in the text."""
+
+    code: str
+    message: str
+    hint: str = ""
+    start: int = 0
+    end: int = 0
+
+
+@lru_cache(maxsize=512)
+def problems(sql: str, dialect: Dialect = "duckdb") -> tuple[Problem, ...]:
+    """All that makes `sql` more than one query that reads; nothing when it may run."""
+    try:
+        parsed = tree(sql, dialect)
+    except JackfieldError as error:
+        details = error.details
+        return (Problem("SQL_INVALID", error.message, error.hint, details.get("start", 0), details.get("end", 0)),)
+    found = [
+        *_not_a_query(parsed, sql, dialect),
+        *_table_sources(parsed, sql, dialect),
+        *_functions(parsed, sql, dialect, frozenset()),
+        *_hidden(sql, dialect),
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def require_read_only(sql: str, dialect: Dialect = "duckdb") -> None:
+    """Raises QUERY_INVALID with the first problem, its place in the SQL, and all of them in the details."""
+    found = problems(sql, dialect)
+    if found:
+        raise _refusal(sql, found)
+
+
+@lru_cache(maxsize=512)
+def statement_kind(sql: str, dialect: Dialect) -> StatementKind:
+    """What the one statement of a WRITE tool does. Raises QUERY_INVALID unless it is one INSERT, UPDATE, DELETE or
+    MERGE that calls known functions only."""
+    parsed = tree(sql, dialect)
+    kind = next((kind for type_, kind in CHANGES if isinstance(parsed, type_)), None)
+    if kind is None:
+        problem = Problem(
+            "SQL_NOT_A_CHANGE",
+            f"A WRITE tool needs INSERT, UPDATE, DELETE or MERGE; this is {parsed.key.upper()}.",
+            "A tool that only reads has the category READ.",
+        )
+        raise _refusal(sql, (problem,))
+    inner = [
+        Problem("SQL_WRITES", f"{node.key.upper()} is not allowed inside of {kind.upper()}.")
+        for node in parsed.walk()
+        if node is not parsed and isinstance(node, WRITING) and not _belongs_to_merge(node)
+    ]
+    found = (*inner, *_functions(parsed, sql, dialect, IN_STATEMENTS), *_hidden(sql, dialect))
+    if found:
+        raise _refusal(sql, found)
+    return kind
+
+
+def _belongs_to_merge(node: exp.Expr) -> bool:
+    return isinstance(node.parent, exp.When) or node.find_ancestor(exp.OnConflict) is not None
+
+
+def _refusal(sql: str, found: tuple[Problem, ...]) -> JackfieldError:
+    first = found[0]
+    where = place(sql, first.start, first.end)
+    return JackfieldError(
+        Code.QUERY_INVALID,
+        first.message,
+        first.hint,
+        {
+            "line": where.line,
+            "column": where.column,
+            "start": first.start,
+            "end": first.end,
+            "frame": where.frame,
+            "problems": [problem.message for problem in found],
+        },
+    )
+
+
+def _not_a_query(parsed: exp.Expr, sql: str, dialect: Dialect) -> Iterator[Problem]:
+    if not isinstance(parsed, exp.Query):
+        yield Problem("SQL_NOT_A_QUERY", f"{_what(parsed)} is no query.", "Write one SELECT (WITH is allowed).")
+    for node in parsed.walk():
+        if isinstance(node, WRITING):
+            start, end = _word(sql, node.key.upper(), dialect)
+            word = {"INTO": "SELECT INTO", "LOCK": "FOR UPDATE or FOR SHARE"}.get(node.key.upper(), _what(node))
+            hint = "A tool's SQL only reads; a tool that writes has the category WRITE."
+            yield Problem("SQL_WRITES", f"{word} is not allowed in a query.", hint, start, end)
+        elif isinstance(node, exp.CTE) and not isinstance(node.this, exp.Query) and not isinstance(node.this, WRITING):
+            yield Problem(
+                "SQL_NOT_A_QUERY", f"The body of '{node.alias}' in WITH is no query.", "Write a SELECT there."
+            )
+        elif isinstance(node, exp.SessionParameter) or (dialect == "mysql" and isinstance(node, exp.Parameter)):
+            yield Problem("SQL_VARIABLE", "Session variables (@, @@) are not allowed.", "Use a parameter: `:name`.")
+
+
+def _what(node: exp.Expr) -> str:
+    return node.name.upper() if isinstance(node, exp.Command) else node.key.upper()
+
+
+def _word(sql: str, word: str, dialect: Dialect) -> tuple[int, int]:
+    for token in tokens(sql, dialect):
+        if token.text.upper() == word and token.token_type not in STRINGS:
+            return token.start, token.end + 1
+    return 0, 0
+
+
+def _table_sources(parsed: exp.Expr, sql: str, dialect: Dialect) -> Iterator[Problem]:
+    """Tables are names; functions that give rows are on their own list."""
+    after_from = {TokenType.FROM, TokenType.JOIN, TokenType.COMMA}
+    found = tokens(sql, dialect)
+    names = {table.name for table in parsed.find_all(exp.Table) if isinstance(table.this, exp.Identifier)}
+    for before, token in pairwise(found):
+        if before.token_type in after_from and token.token_type in STRINGS and token.text in names:
+            hint = "Name a table of the tool; a file is read by a source of type file."
+            yield Problem("SQL_FILE", f"'{token.text}' is no table.", hint, token.start, token.end + 1)
+    for table in parsed.find_all(exp.Table):
+        # sqlglot knows the others by name, and those names are on the list of functions or refused.
+        if isinstance(table.this, exp.Anonymous) and table.this.name.lower() not in TABLE_FUNCTIONS[dialect]:
+            name = table.this.name
+            hint = near(name, TABLE_FUNCTIONS[dialect]) or "Rows come from the tables of the tool."
+            start, end = _word(sql, name.upper(), dialect)
+            yield Problem("SQL_FUNCTION", f"'{name}' may not give rows in a tool's SQL.", hint, start, end)
+
+
+def _calls(sql: str, dialect: Dialect) -> Iterator[Token]:
+    """The names before an opening parenthesis, quoted or not."""
+    found = tokens(sql, dialect)
+    for token, after in pairwise(found):
+        if after.token_type is TokenType.L_PAREN and (is_word(token) or is_quoted(token)):
+            yield token
+
+
+def _functions(parsed: exp.Expr, sql: str, dialect: Dialect, further: frozenset[str]) -> Iterator[Problem]:
+    """Each name before a parenthesis is a function of the list, a word of the grammar, or heads a list of columns."""
+    allowed = FUNCTIONS[dialect]
+    named_columns = Counter(
+        alias.name.lower() for alias in parsed.find_all(exp.TableAlias) if alias.args.get("columns")
+    ) + Counter(schema.this.name.lower() for schema in parsed.find_all(exp.Schema) if schema.this is not None)
+    calls = list(_calls(sql, dialect))
+    counts = Counter(call.text.lower() for call in calls)
+    reported: set[str] = set()
+    for call in calls:
+        name = call.text.lower()
+        if name in allowed or name in further or (name in WORDS and not is_quoted(call)) or name in reported:
+            continue
+        if counts[name] <= named_columns[name]:
+            continue
+        reported.add(name)
+        hint = near(name, allowed) or "See the reference of functions that a tool's SQL may call."
+        message = f"The function '{name}' is not one that a tool's SQL may call."
+        yield Problem("SQL_FUNCTION", message, hint, call.start, call.end + 1)
+
+
+def _hidden(sql: str, dialect: Dialect) -> Iterator[Problem]:
+    """Comments that the database may read otherwise than we do, and characters that no SQL needs."""
+    if "\0" in sql:
+        yield Problem("SQL_HIDDEN", "The SQL holds a NUL character.", "", sql.index("\0"), sql.index("\0") + 1)
+    for start, gap in gaps(sql, dialect):
+        if gap.count("/*") > gap.count("*/") or "/*" in gap.partition("/*")[2].partition("*/")[0]:
+            yield Problem(
+                "SQL_HIDDEN", "A comment inside of a comment.", "Databases disagree where it ends.", start, start + 2
+            )
+        if dialect != "mysql":
+            continue
+        if any(mark in gap for mark in ("/*!", "/*M!", "/*+")):
+            yield Problem(
+                "SQL_HIDDEN", "MySQL runs what stands in /*! … */ and /*+ … */.", "Leave it out.", start, start + 3
+            )
+        at = gap.find("--")
+        if at >= 0 and not (gap[at + 2 : at + 3] or "\n").isspace():
+            hint = "Write a blank behind it."
+            yield Problem("SQL_HIDDEN", "To MySQL, -- without a blank is no comment.", hint, start + at, start + at + 2)

@@ -1,0 +1,98 @@
+"""The parsed tree of an SQL text, kept by text: checks, references and pushdown all read the same one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import ParseError
+
+from ...graphs.errors import Code, JackfieldError
+from .parameters import bound
+from .tokens import Dialect, place, tokens, without_end
+
+STATEMENTS = frozenset(
+    {
+        TokenType.ALTER,
+        TokenType.ATTACH,
+        TokenType.COMMAND,
+        TokenType.COPY,
+        TokenType.CREATE,
+        TokenType.DROP,
+        TokenType.PRAGMA,
+        TokenType.SET,
+    }
+)
+READING = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES})
+CHANGING = frozenset({TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.WITH})
+
+
+@lru_cache(maxsize=512)
+def tree(sql: str, dialect: Dialect = "duckdb") -> exp.Expr:
+    """The tree of the one statement in `sql`; it is shared, so nobody changes it.
+
+    Raises QUERY_INVALID for no statement, several, a kind of statement that is neither a query nor a change of rows,
+    or what can not be parsed whole: what we can not read we can not vouch for.
+    """
+    found = tokens(sql, dialect)
+    if not found:
+        raise invalid(sql, 0, 0, "The SQL is empty.", "Write one SELECT.")
+    first = found[0]
+    if first.token_type not in READING | CHANGING:
+        raise _misplaced(sql, first, f"{first.text.upper()} is no query.")
+    for before, token in pairwise(found):
+        if before.token_type is TokenType.L_PAREN and token.token_type in STATEMENTS:
+            raise _misplaced(sql, token, f"{token.text.upper()} is not allowed in a query.")
+    text = bound(sql, dialect).sql if dialect == "duckdb" else without_end(sql, dialect)
+    for token in tokens(text, dialect):
+        if token.token_type is TokenType.SEMICOLON:
+            raise _misplaced(sql, token, "The SQL is more than one statement.")
+    try:
+        parsed = sqlglot.parse_one(text, dialect=dialect)
+    except ParseError as error:
+        first_error = error.errors[0] if error.errors else {}
+        start = _offset(text, first_error.get("line"), first_error.get("col"), str(first_error.get("highlight") or ""))
+        what = str(first_error.get("description") or "it is no SQL that we know").partition(" but got <")[0].rstrip(".")
+        raise invalid(sql, start, start + 1, f"The SQL can not be parsed: {what}.", _dialect_hint(dialect)) from None
+    except RecursionError:
+        raise invalid(sql, 0, 1, "The SQL is nested too deeply.", "Use a WITH for its parts.") from None
+    return parsed
+
+
+def _misplaced(sql: str, token: Token, message: str) -> JackfieldError:
+    return invalid(sql, token.start, token.end + 1, message, "Write one SELECT (WITH is allowed).")
+
+
+def _offset(text: str, line: int | None, column: int | None, highlight: str) -> int:
+    """sqlglot counts columns to the end of the token that it stopped at."""
+    if line is None or column is None:
+        return 0
+    start = sum(len(each) + 1 for each in text.split("\n")[: line - 1])
+    return max(0, min(start + column - max(1, len(highlight)), len(text) - 1))
+
+
+def _dialect_hint(dialect: Dialect) -> str:
+    names = {"duckdb": "DuckDB", "postgres": "Postgres", "mysql": "MySQL"}
+    return f"The SQL of this tool is read as {names[dialect]}'s."
+
+
+def invalid(sql: str, start: int, end: int, message: str, hint: str = "") -> JackfieldError:
+    """QUERY_INVALID at a place of the SQL."""
+    found = place(sql, start, end)
+    return JackfieldError(
+        Code.QUERY_INVALID,
+        message,
+        hint,
+        {"line": found.line, "column": found.column, "start": start, "end": end, "frame": found.frame},
+    )
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """` Did you mean 'x'?`, or nothing when no name is near."""
+    folded = {each.lower(): each for each in names}
+    close = difflib.get_close_matches(name.lower(), list(folded), 1)
+    return f"Did you mean '{folded[close[0]]}'?" if close else ""
