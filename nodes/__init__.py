@@ -9,16 +9,24 @@ from .base import NodeType
 from .file import file_node
 from .fill import fill_node
 from .input import input_node
+from .invoke import invoke_node
+from .map import map_node
 from .output import output_node
 from .project import project_node
 from .rows import rows_node
 from .save import save_node
+from .select import select_node
 from .skill import skill_node
+from .template import template_node
 from .tool import tool_node
 
 NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     input_node,
     output_node,
+    template_node,
+    select_node,
+    map_node,
+    invoke_node,
     file_node,
     rows_node,
     tool_node,

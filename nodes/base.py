@@ -109,8 +109,8 @@ class NodeType(Generic[C]):
 
         Raises JackfieldError CONFIG_INVALID.
         """
-        fields = self.configuration.model_fields
-        overriding = wired & fields.keys()
+        fields = {field.alias or name for name, field in self.configuration.model_fields.items()}
+        overriding = wired & fields
         run = self.run
         if not overriding and "*" not in wired:
             config = self._validated(node, configuration)
