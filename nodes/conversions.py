@@ -1,4 +1,4 @@
-"""Columns from the type they came in to the type that was declared: whole columns where that is exact, else by value."""
+"""Columns from the type they came in to the one that was declared: whole columns where that is exact, else by value."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import msgspec
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Column = Any  # an Arrow array, chunked or not
 _INTEGER: Final = re.compile(r"[+-]?\d{1,19}\Z")
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\Z")
 _WIDE: Final = Context(prec=100)  # the usual 28 digits would round
@@ -38,7 +39,7 @@ def kind_of(value: object) -> str:
     return names.get(type(value), type(value).__name__)
 
 
-def converted(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:
+def converted(column: Column, target: pa.DataType) -> Column | None:
     """The whole column at once where Arrow's cast is exact for every value; else None."""
     import pyarrow as pa
     from pyarrow import types
@@ -46,7 +47,7 @@ def converted(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray |
     if column.type == target:
         return column
     if types.is_null(column.type):
-        return pa.chunked_array([pa.nulls(len(column), target)])
+        return pa.array([None] * len(column), target)
     if not _is_exact(column.type, target):
         return None
     try:
@@ -75,7 +76,7 @@ def _is_exact(found: pa.DataType, target: pa.DataType) -> bool:
     return bool(types.is_list(found) and types.is_list(target) and _is_exact(found.value_type, target.value_type))
 
 
-def misfits(column: pa.ChunkedArray, target: pa.DataType) -> tuple[pa.Array, list[int]]:
+def misfits(column: Column, target: pa.DataType) -> tuple[Column, list[int]]:
     """The column value by value, null where a value does not fit, and the rows (from 0) where that was so."""
     import pyarrow as pa
 

@@ -1,8 +1,8 @@
 """Nested Arrow columns to plain tables: objects to `a_b` columns, arrays of objects to child tables.
 
-A child table is named by its path (`items`, `items_parts`) and joins by `_parent_id`: the parent's `id` where the parent
-has such a column, else its row number, which the parent then shows as `_row`. `_index` is the place in the array, from 0.
-Arrays of plain values stay list columns, for `unnest` and `list_contains`.
+A child table is named by its path (`items`, `items_parts`) and joins by `_parent_id`: the parent's `id` where the
+parent has such a column, else its row number, which the parent then shows as `_row`. `_index` is the place in the
+array, from 0. Arrays of plain values stay list columns, for `unnest` and `list_contains`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
+
+from .conversions import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +24,7 @@ ROW: Final = "_row"
 
 
 def column_name(*path: str) -> str:
-    """The column for a path of keys: joined by `_`, and if too long cut, with a hash of the whole in place of the rest."""
+    """The column for a path of keys: joined by `_`; if that is too long, cut, with a hash of the whole at its end."""
     name = "_".join(path) or "_"
     encoded = name.encode()
     if len(encoded) <= MAX_NAME:
@@ -46,15 +48,15 @@ def _flatten(
     nested: pa.Table,
     path: str,
     name: str,
-    lead: Sequence[tuple[str, pa.ChunkedArray | pa.Array]],
+    lead: Sequence[tuple[str, Column]],
     children: frozenset[str],
     tables: dict[str, pa.Table],
 ) -> None:
     import pyarrow as pa
 
-    columns: dict[str, pa.ChunkedArray | pa.Array] = dict(lead)
+    columns: dict[str, Column] = dict(lead)
     taken = {each.lower() for each in columns}
-    arrays: list[tuple[str, pa.Array]] = []
+    arrays: list[tuple[str, Column]] = []
     for keys, column in _leaves(nested):
         if _is_array_of_objects(column.type):
             arrays.append((column_name(*keys), column.combine_chunks()))
@@ -76,13 +78,13 @@ def _flatten(
         tables[name] = pa.table(columns) if columns else nested.select([])
 
 
-def _leaves(table: pa.Table) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
+def _leaves(table: pa.Table) -> Iterator[tuple[tuple[str, ...], Column]]:
     """Each column that is no object, with its path of keys, in the order of the records."""
     for name in table.column_names:
         yield from _within((name,), table[name])
 
 
-def _within(keys: tuple[str, ...], column: pa.ChunkedArray) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
+def _within(keys: tuple[str, ...], column: Column) -> Iterator[tuple[tuple[str, ...], Column]]:
     from pyarrow import types
 
     if not types.is_struct(column.type) or column.type.num_fields == 0:
@@ -98,16 +100,16 @@ def _is_array_of_objects(found: pa.DataType) -> bool:
     return bool(types.is_list(found) and types.is_struct(found.value_type))
 
 
-def _unrolled(arrays: pa.Array) -> tuple[pa.Table, pa.Array, pa.Array]:
+def _unrolled(arrays: Column) -> tuple[pa.Table, Column, Column]:
     """The objects of a list column as rows, with the row of the parent and the place in its array of each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    parents = pc.list_parent_indices(arrays)
+    parents: Column = pc.list_parent_indices(arrays)
     objects = arrays.flatten()
-    lengths = pc.fill_null(pc.list_value_length(arrays), 0)
-    starts = pc.subtract(pc.cumulative_sum(lengths), lengths).cast(pa.int64())
-    places = pc.subtract(pa.array(range(len(objects)), pa.int64()), starts.take(parents))
+    lengths: Column = pc.fill_null(pc.list_value_length(arrays), 0)
+    starts: Column = pc.subtract(pc.cumulative_sum(lengths), lengths).cast(pa.int64())
+    places: Column = pc.subtract(pa.array(range(len(objects)), pa.int64()), starts.take(parents))
     if objects.null_count:
         there = objects.is_valid()
         objects, parents, places = objects.filter(there), parents.filter(there), places.filter(there)
@@ -117,7 +119,7 @@ def _unrolled(arrays: pa.Array) -> tuple[pa.Table, pa.Array, pa.Array]:
     return pa.table(fields, names=[field.name for field in objects.type]), parents, places
 
 
-def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def _combined(column: Column) -> Column:
     import pyarrow as pa
 
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

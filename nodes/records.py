@@ -1,9 +1,9 @@
 """JSON records to Arrow tables: the rows, and the child tables that a graph reads beside them.
 
-The fast way hands slices of the reply to Arrow's JSON reader with a schema learned from a sample of the records; what it
-can not take exactly (a type that changes, a too large number, an irregular object) goes the careful way of `unify`.
-Both give the same tables. Text of dates and times (`2025-03-01`, `2025-03-01T12:00:00Z`) becomes date and timestamp when
-every value of an undeclared column is such text, so that SQL can compare them; mixed columns stay text as it came.
+The fast way hands slices of the reply to Arrow's JSON reader with a schema learned from a sample of the records; what
+it can not take exactly (a type that changes, a too large number, an irregular object) goes the careful way of `unify`.
+Both give the same tables. Text of dates and times (`2025-03-01`, `2025-03-01T12:00:00Z`) becomes date and timestamp
+when every value of an undeclared column is such text, so that SQL can compare them; else it stays text as it came.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
 from ..graphs.errors import Code, JackfieldError
-from .conversions import converted, misfits
+from .conversions import Column, converted, misfits
 from .datapath import check_text, described, not_json, record_slices
 from .flatten import INDEX, MAX_DEPTH, PARENT, flatten
-from .schema import arrow_schema, obey
+from .schema import arrow_schema, arrow_type, obey
 from .source import Contract
 from .unify import column_of, is_irregular
 
@@ -35,7 +35,7 @@ _ZONE: Final = r"(Z|[+-]\d\d:\d\d)$"
 _WITHOUT_LOSS: Final = msgspec.json.Decoder(float_hook=Decimal)
 
 
-class _NeedsCare(Exception):
+class _NeedsCareError(Exception):
     """The fast way would lose or change something."""
 
 
@@ -119,7 +119,7 @@ def _tables(
         else:
             try:
                 nested = _read_fast(records, declared or {})
-            except (_NeedsCare, pa.ArrowInvalid):
+            except (_NeedsCareError, pa.ArrowInvalid):
                 nested = _read_careful(records, declared or {}, source)
         tables = flatten(nested, children)
     except RecursionError as error:
@@ -135,13 +135,13 @@ def _read_fast(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, st
     text = b"\n".join(records)
     if b"\r" in text or text.count(b"\n") != len(records) - 1:
         text = b"\n".join(bytes(record).replace(b"\n", b" ").replace(b"\r", b" ") for record in records)
-    options = pj.ReadOptions(block_size=max(_MIN_BLOCK, max(map(len, map(memoryview, records))) + 1))
+    options = pj.ReadOptions(block_size=max(_MIN_BLOCK, max(len(memoryview(record)) for record in records) + 1))
     table = _parsed(text, schema, options)
     stamped = pa.schema([_as_text(field) for field in table.schema])
     if stamped != table.schema:  # a late key that holds dates: Arrow made it a timestamp without its zone
         table = _parsed(text, stamped, options)
     if table.num_rows != len(records):
-        raise _NeedsCare
+        raise _NeedsCareError
     for column in table.columns:
         _check(column, 0)
     return table
@@ -152,20 +152,20 @@ def _parsed(text: bytes, schema: pa.Schema, options: Any) -> pa.Table:
     import pyarrow.json as pj
 
     parse = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
-    return pj.read_json(pa.BufferReader(text), read_options=options, parse_options=parse)
+    return pj.read_json(cast(Any, pa.BufferReader(text)), read_options=options, parse_options=parse)
 
 
 def _learned(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str]) -> pa.Schema:
-    """The schema of a sample from the whole length of the records. Raises _NeedsCare when they are not alike."""
+    """The schema of a sample from the whole length of the records. Raises _NeedsCareError when they are not alike."""
     import pyarrow as pa
 
     step = max(1, len(records) // SAMPLE)
     try:
         sample = [msgspec.json.decode(record) for record in records[::step]]
     except msgspec.DecodeError:
-        raise _NeedsCare from None
+        raise _NeedsCareError from None
     if not all(isinstance(record, dict) for record in sample):
-        raise _NeedsCare
+        raise _NeedsCareError
     shape = _shape(sample, declared, "")
     assert pa.types.is_struct(shape)
     return pa.schema(list(shape))
@@ -177,9 +177,9 @@ def _shape(values: Sequence[Any], declared: Mapping[str, str], name: str) -> pa.
     kinds = {type(value) for value in values if value is not None}
     word = declared.get(name, "").strip().lower()
     if kinds & {float, int} and word.startswith("decimal") and not word.endswith("[]"):
-        return arrow_schema({name: word}).field(0).type
+        return arrow_type(word)
     if word in _TEXT_WORDS and (float in kinds or dict in kinds or list in kinds):
-        raise _NeedsCare
+        raise _NeedsCareError
     if not kinds:
         return pa.null()
     if kinds == {dict}:
@@ -193,14 +193,15 @@ def _shape(values: Sequence[Any], declared: Mapping[str, str], name: str) -> pa.
     if kinds == {int, float}:
         return pa.float64()
     if len(kinds) > 1:
-        raise _NeedsCare
-    return {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}[kinds.pop()]
+        raise _NeedsCareError
+    by_kind: dict[type, pa.DataType] = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+    return by_kind[kinds.pop()]
 
 
 _TEXT_WORDS: Final = frozenset({"string", "text", "json", "uuid"})
 
 
-def _as_text(field: pa.Field) -> pa.Field:
+def _as_text(field: Any) -> Any:
     import pyarrow as pa
 
     return pa.field(field.name, _text_type(field.type))
@@ -218,26 +219,26 @@ def _text_type(found: pa.DataType) -> pa.DataType:
     return found
 
 
-def _check(column: pa.ChunkedArray | pa.Array, depth: int) -> None:
-    """Raises _NeedsCare where the careful way would make another column of this."""
+def _check(column: Column, depth: int) -> None:
+    """Raises _NeedsCareError where the careful way would make another column of this."""
     import pyarrow.compute as pc
     from pyarrow import types
 
     if types.is_floating(column.type):
         bounds = pc.min_max(column)
         low, high = bounds["min"].as_py(), bounds["max"].as_py()
-        if low is not None and not (-_EXACT_IN_DOUBLE < low and high < _EXACT_IN_DOUBLE):
-            raise _NeedsCare
+        if low is not None and max(-low, high) >= _EXACT_IN_DOUBLE:
+            raise _NeedsCareError
     elif types.is_struct(column.type):
         fields = column.flatten()
         present = sum(len(each) - each.null_count for each in fields)
         if depth >= MAX_DEPTH or not fields or is_irregular(len(fields), present, len(column) - column.null_count):
-            raise _NeedsCare
+            raise _NeedsCareError
         for each in fields:
             _check(each, depth + 1)
     elif types.is_list(column.type):
         if types.is_list(column.type.value_type):
-            raise _NeedsCare
+            raise _NeedsCareError
         for chunk in getattr(column, "chunks", [column]):
             _check(chunk.flatten(), -1)
 
@@ -274,7 +275,7 @@ def _with_dates(table: pa.Table, but: Sequence[str] | Mapping[str, str]) -> pa.T
     return table
 
 
-def _dated(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+def _dated(column: Column) -> Column | None:
     """The column as dates or timestamps if each value is one in ISO form; None if it is not so."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..graphs.errors import Code, JackfieldError
-from .conversions import converted, kind_of, misfits
+from .conversions import Column, converted, kind_of, misfits
 from .source import Contract
 
 if TYPE_CHECKING:
@@ -79,7 +79,13 @@ def arrow_type(word: str) -> pa.DataType:
         return pa.timestamp("us", tz="UTC")
     if name in ("timestamp", "time64"):
         return pa.timestamp("us") if name == "timestamp" else pa.time64("us")
-    return pa.type_for_alias(name)
+    plain: dict[str, pa.DataType] = {
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "bool": pa.bool_(),
+        "date32": pa.date32(),
+    }
+    return plain[name] if name in plain else pa.string()
 
 
 def arrow_schema(declared: Mapping[str, str]) -> pa.Schema:
@@ -107,14 +113,14 @@ def obey(table: pa.Table, declared: Mapping[str, str], contract: Contract, sourc
         for name in extra[1:]:
             kept = pc.and_(kept, pc.is_null(table[name]))
         table = table.filter(kept)
-    columns: dict[str, pa.ChunkedArray | pa.Array] = {}
+    columns: dict[str, Column] = {}
     unfit: set[int] = set()
     for field in wanted:
         if field.name in missing:
-            columns[field.name] = pa.nulls(table.num_rows, field.type)
+            columns[field.name] = pa.array([None] * table.num_rows, field.type)
             continue
         column = table[field.name]
-        fitted = converted(column, field.type)
+        fitted: Column = converted(column, field.type)
         if fitted is None:
             fitted, rows = misfits(column, field.type)
             if rows and contract in ("evolve", "freeze"):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from .conversions import json_text
+from .conversions import Column, json_text
 from .flatten import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 MAX_REGULAR_KEYS: Final = 10  # an object with more keys than this, most of them absent, is a map and not a record
 _EXACT_IN_DOUBLE: Final = 2**53
+_LARGEST_DOUBLE: Final = Decimal("1.7976931348623157e308")
 
 
-def column_of(values: Sequence[Any], exact: frozenset[str], name: str = "", depth: int = 0) -> pa.Array:
-    """`values` (None, bool, int, Decimal, str, list, dict) as one column. Places named in `exact` keep numbers as text."""
+def column_of(values: Sequence[Any], exact: frozenset[str], name: str = "", depth: int = 0) -> Column:
+    """`values` (None, bool, int, Decimal, str, list, dict) as one column; places in `exact` keep numbers as text."""
     import pyarrow as pa
 
     kinds = {type(value) for value in values if value is not None}
@@ -50,7 +51,7 @@ def is_irregular(keys: int, present: int, objects: int) -> bool:
     return keys > MAX_REGULAR_KEYS and present * 2 < keys * objects
 
 
-def _integers(values: Sequence[int | None]) -> pa.Array:
+def _integers(values: Sequence[int | None]) -> Column:
     import pyarrow as pa
 
     widest = max(abs(value) for value in values if value is not None)
@@ -61,7 +62,7 @@ def _integers(values: Sequence[int | None]) -> pa.Array:
     return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
-def _numbers(values: Sequence[int | Decimal | None]) -> pa.Array:
+def _numbers(values: Sequence[int | Decimal | None]) -> Column:
     import pyarrow as pa
 
     for value in values:
@@ -69,14 +70,14 @@ def _numbers(values: Sequence[int | Decimal | None]) -> pa.Array:
             continue
         if isinstance(value, int) and abs(value) > _EXACT_IN_DOUBLE and int(float(value)) != value:
             break
-        if abs(value) > Decimal("1.7976931348623157e308"):
+        if abs(Decimal(value)) > _LARGEST_DOUBLE:
             break
     else:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
-def _objects(values: Sequence[dict[str, Any] | None], exact: frozenset[str], name: str, depth: int) -> pa.Array:
+def _objects(values: Sequence[dict[str, Any] | None], exact: frozenset[str], name: str, depth: int) -> Column:
     import pyarrow as pa
 
     objects = [value for value in values if value is not None]
@@ -93,7 +94,7 @@ def _objects(values: Sequence[dict[str, Any] | None], exact: frozenset[str], nam
     return pa.StructArray.from_arrays(columns, names=keys, mask=absent)
 
 
-def _lists(values: Sequence[list[Any] | None]) -> pa.Array:
+def _lists(values: Sequence[list[Any] | None]) -> Column:
     import pyarrow as pa
 
     items = [item for value in values if value is not None for item in value]

@@ -12,13 +12,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import uvicorn
+from servers.raw import listener
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -83,7 +83,7 @@ class Hang:
 class HttpServer:
     def __init__(self, routes: Mapping[str, Any]) -> None:
         self.requests: list[Seen] = []
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._socket = listener()
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         app = Starlette(routes=[self._route(place, answer) for place, answer in routes.items()])

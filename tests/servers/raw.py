@@ -24,13 +24,24 @@ def reset(writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
+def listener() -> socket.socket:
+    """A listening socket on a free loopback port.
+
+    asyncio sets TCP_NODELAY only where the protocol is named; without it each reply waits 40 ms for an acknowledgement.
+    """
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock.bind(("127.0.0.1", 0))
+    sock.listen(128)
+    return sock
+
+
 class RawServer:
     """Runs `script` for each connection; `connections` counts them. With bytes, it reads a head, says them, closes."""
 
     def __init__(self, script: Script | bytes) -> None:
         self.connections = 0
         self._script = script if callable(script) else self._say(script)
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket = listener()
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._loop = asyncio.new_event_loop()
