@@ -72,8 +72,8 @@ class Catalog:
 
     def resolve(self, name: str, within: str = "") -> Tool:
         """The tool that `name` means inside connector `within`: `tool` there, or `connector/tool` anywhere."""
-        slug, slash, id = name.partition("/")
-        return self.tool(slug, id) if slash else self.tool(within, name)
+        slug, slash, tool = name.partition("/")
+        return self.tool(slug, tool) if slash else self.tool(within, name)
 
     @property
     def tools(self) -> Iterator[Tool]:

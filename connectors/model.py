@@ -30,6 +30,7 @@ class Source:
     configuration: Mapping[str, Json]
     names: tuple[str, ...] = ()
     title: str = ""
+    pointer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

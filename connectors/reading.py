@@ -6,31 +6,28 @@ from pathlib import Path
 
 from ..graphs.bgl import from_json
 from ..graphs.errors import Code, JackfieldError
-from ..graphs.findings import Finding, Place, Severity
+from ..graphs.findings import Finding
 from ..graphs.model import Graph
+from . import text
 from .formats import FORMATS
 from .formats.base import Reading
-from .text import parse, read_text
 
 
 def read_file(path: Path) -> Reading | None:
     """The connector of `path` and what reading it found; None when the document is of no dialect that we know."""
-    try:
-        text = read_text(path)
-    except JackfieldError as error:
-        return Reading(None, (Finding("FILE_UNREADABLE", Severity.ERROR, error.message, Place(str(path)), error.hint),))
-    return read_document(text, path)
+    return _read(text.read_file(path))
 
 
-def read_document(text: str, path: Path | None = None) -> Reading | None:
+def read_text(content: str, path: Path | None = None) -> Reading | None:
     """As `read_file`, of a text that may not be saved yet."""
-    file = parse(text, path)
+    return _read(text.parse(content, path))
+
+
+def _read(file: text.FileText | Finding) -> Reading | None:
     if isinstance(file, Finding):
         return Reading(None, (file,))
-    for format in FORMATS:
-        if format.matches(file.value):
-            return format.read(file)
-    return None
+    dialect = next((dialect for dialect in FORMATS if dialect.matches(file.value)), None)
+    return None if dialect is None else dialect.read(file)
 
 
 def graph_file(path: str, folder: Path) -> Graph:
@@ -42,7 +39,7 @@ def graph_file(path: str, folder: Path) -> Graph:
             f"The graph file '{path}' lies outside the connector's folder.",
             "Give a path inside it.",
         )
-    file = parse(read_text(target), target)
+    file = text.read_file(target)
     if isinstance(file, Finding):
-        raise JackfieldError(Code.CONFIG_INVALID, f"{file.place}: {file.message}")
-    return from_json(file.value, url=str(target))
+        raise JackfieldError(Code.CONFIG_INVALID, f"{file.place}: {file.message}", file.hint)
+    return from_json(file.value, url=path)

@@ -30,7 +30,7 @@ def described(skill: Skill, tools: Mapping[str, Tool]) -> tuple[SkillTool, ...]:
     """The skill's tools, each with its description and arguments. Raises INVALID_SKILL for one that is not there."""
     return tuple(
         SkillTool(id=tool.id, description=tool.description, parameters=tool.input_schema)
-        for tool in (_tool(skill, id, tools) for id in skill.tool_ids)
+        for tool in (_tool(skill, name, tools) for name in skill.tool_ids)
     )
 
 
@@ -138,9 +138,9 @@ def output_ports(tool: Tool) -> list[str]:
 def problems(skill: Skill, tools: Mapping[str, Tool]) -> Iterable[JackfieldError]:
     """What keeps a skill from running: tools that are not there, each once, and else its steps' wiring."""
     missing = False
-    for id in dict.fromkeys([*skill.tool_ids, *(step.tool for step in skill.steps)]):
+    for name in dict.fromkeys([*skill.tool_ids, *(step.tool for step in skill.steps)]):
         try:
-            _tool(skill, id, tools)
+            _tool(skill, name, tools)
         except JackfieldError as error:
             missing = True
             yield error

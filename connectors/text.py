@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from ..graphs.errors import Code, JackfieldError
+from ..graphs import positions
 from ..graphs.findings import Finding, Place, Severity
+from ..graphs.scanner import JsonSyntaxError
 
 MAX_BYTES: Final = 16 * 1024 * 1024  # a connector file is written by hand; one of this size is data by mistake
 
 
 @dataclass(frozen=True)
 class FileText:
-    """`value` is the parsed JSON. Positions are found only when a finding needs them."""
+    """A parsed file. `path` is None for a text that has not been saved."""
 
     path: Path | None
-    text: str = field(repr=False)
-    value: Any = field(repr=False)
+    document: positions.Document
+
+    @property
+    def value(self) -> Any:
+        return self.document.value
 
     @property
     def file(self) -> str:
-        return "" if self.path is None else str(self.path)
+        return self.document.file
 
     @property
     def folder(self) -> Path:
@@ -33,31 +36,36 @@ class FileText:
 
     @cached_property
     def digest(self) -> str:
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(self.document.text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def place(self, pointer: str) -> Place:
-        return Place(self.file, pointer)
+    def place(self, pointer: str, start: int | None = None, length: int = 1) -> Place:
+        """Where the value at `pointer` stands; with `start`, where that part of the text it holds stands."""
+        if start is None:
+            return self.document.place(pointer)
+        return self.document.place_within(pointer, start, max(length, 1))
 
 
-def read_text(path: Path) -> str:
-    """The text of a connector file. Raises CONFIG_INVALID for one that is not there, is too large or is not UTF-8."""
+def read_file(path: Path) -> FileText | Finding:
+    """The parsed file, or why it cannot be read and where."""
     try:
-        data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+        if path.stat().st_size > MAX_BYTES:
+            return _unreadable(path, f"larger than {MAX_BYTES // 2**20} MB, which no connector file is")
+        data = path.read_bytes()
     except OSError as error:
-        raise JackfieldError(Code.CONFIG_INVALID, f"Cannot read '{path}': {error.strerror}.") from None
-    if data is None:
-        raise JackfieldError(Code.CONFIG_INVALID, f"'{path}' is larger than {MAX_BYTES // 2**20} MB.")
+        return _unreadable(path, error.strerror or "not readable")
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise JackfieldError(Code.CONFIG_INVALID, f"'{path}' is not UTF-8: byte {error.start}, line {line}.") from None
+        return FileText(path, positions.read_bytes(data, str(path)))
+    except JsonSyntaxError as error:
+        return error.finding
 
 
 def parse(text: str, path: Path | None = None) -> FileText | Finding:
-    """The parsed file, or where and why it is not JSON."""
+    """As `read_file`, of a text that is at hand."""
     try:
-        return FileText(path, text, json.loads(text))
-    except json.JSONDecodeError as error:
-        place = Place("" if path is None else str(path), "", error.lineno, error.colno)
-        return Finding("JSON_INVALID", Severity.ERROR, f"Not JSON: {error.msg}.", place)
+        return FileText(path, positions.read(text, "" if path is None else str(path)))
+    except JsonSyntaxError as error:
+        return error.finding
+
+
+def _unreadable(path: Path, why: str) -> Finding:
+    return Finding("FILE_UNREADABLE", Severity.ERROR, f"'{path.name}' cannot be read: {why}.", Place(str(path)))

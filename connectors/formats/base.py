@@ -21,7 +21,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One dialect: `matches` looks at the parsed document, `read` makes the connector and never raises for its content."""
+    """One dialect: `matches` looks at the parsed document; `read` raises nothing for what it holds."""
 
     name: str
     description: str

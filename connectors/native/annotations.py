@@ -6,31 +6,46 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..model import Source
 from .document import Tool
 
 DESTRUCTIVE_VERBS: Final = frozenset(
-    "delete remove drop truncate purge erase wipe destroy revoke cancel refund suspend terminate "
-    "deactivate disable reset overwrite close archive".split()
+    {
+        *("archive", "cancel", "close", "deactivate", "delete", "destroy", "disable", "drop", "erase", "overwrite"),
+        *("purge", "refund", "remove", "reset", "revoke", "suspend", "terminate", "truncate", "wipe"),
+    }
 )
 DESTRUCTIVE_SQL: Final = re.compile(r"^\s*(delete|update|merge|replace)\b", re.IGNORECASE)
 REPEATABLE: Final = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
-def annotations_of(tool: Tool, source_types: Mapping[str, str]) -> dict[str, bool]:
+def annotations_of(tool: Tool, sources: Mapping[str, Source]) -> dict[str, bool]:
     """MCP's hints, from the category, the SQL, the request and the kinds of the sources it reads."""
+    remote = any(source.type == "rest" for source in _used(tool, sources))
     if tool.category == "READ":
         return {
             "readOnlyHint": True,
             "destructiveHint": False,
             "idempotentHint": True,
-            "openWorldHint": "rest" in source_types.values(),
+            "openWorldHint": remote,
         }
     return {
         "readOnlyHint": False,
         "destructiveHint": is_destructive(tool) if tool.destructive is None else tool.destructive,
         "idempotentHint": is_repeatable(tool) if tool.idempotent is None else tool.idempotent,
-        "openWorldHint": tool.request is not None or "rest" in source_types.values(),
+        "openWorldHint": tool.request is not None or remote,
     }
+
+
+def _used(tool: Tool, sources: Mapping[str, Source]) -> list[Source]:
+    """The sources that a tool may read, told by the words of its SQL unparsed: one too many does no harm."""
+    words = set(re.findall(r"[a-z0-9_]+", (tool.sql or "").lower()))
+    named = {*tool.source_ids, tool.at}
+    return [
+        source
+        for source in sources.values()
+        if source.id in named or any(word.startswith(name.lower()) for name in source.names for word in words)
+    ]
 
 
 def is_destructive(tool: Tool) -> bool:

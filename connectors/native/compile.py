@@ -86,21 +86,21 @@ def _read(draft: _Draft, tool: Tool, around: Surroundings) -> str:
     for table in tables:
         source, child = matching_source(table, around.sources) or _unknown_table(tool, table, around)
         wired.setdefault(source, []).append((table, child))
-    scanned = {id: [table for table, child in uses if not child] for id, uses in wired.items()}
-    pushed = [table for id in wired for table in scanned[id]]
+    scanned = {owner: [table for table, child in uses if not child] for owner, uses in wired.items()}
+    pushed = [table for owner in wired for table in scanned[owner]]
     if pushed:
         draft.node("pushdown", "pushdown", {"sql": tool.sql, "tables": pushed})
         draft.edge("input", ARGUMENTS, "pushdown", ARGUMENTS)
-    for id, uses in wired.items():
+    for owner, uses in wired.items():
         children = tuple(dict.fromkeys(child for _, child in uses if child))
-        node = _source(draft, tool, around.sources[id], children)
+        node = _source(draft, tool, around.sources[owner], children)
         # Two spellings of one source's name in one query ask for it twice; then it is read whole.
-        if len(scanned[id]) == 1 and not children:
-            draft.edge("pushdown", scanned[id][0], node, SCAN)
+        if len(scanned[owner]) == 1 and not children:
+            draft.edge("pushdown", scanned[owner][0], node, SCAN)
     draft.node("sql", "sql", {"sql": tool.sql})
-    for id, uses in wired.items():
+    for owner, uses in wired.items():
         for table, child in uses:
-            draft.edge(_node_id(id), child or ROWS, "sql", table)
+            draft.edge(_node_id(owner), child or ROWS, "sql", table)
     draft.edge("input", ARGUMENTS, "sql", ARGUMENTS)
     return "sql"
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from ...graphs.findings import Severity
-from ...nodes import registry
-from ...nodes import saves
+from ...nodes import registry, saves
 from .validate import Report, fitting
 
 SOURCE_TYPES: Final = ("rest", "postgres", "mysql", "file", "rows")
@@ -25,38 +24,45 @@ def save_models() -> dict[str, type[BaseModel]]:
     return {kind.name: kind.configuration for kind in getattr(saves, "SAVES", ())}
 
 
-def request_model() -> type[BaseModel]:
-    return registry()["request"].configuration
+def request_model() -> type[BaseModel] | None:
+    kind = registry().get("request")
+    return None if kind is None else kind.configuration
 
 
 def source_configuration(
-    type: str, configuration: Mapping[str, Any], pointer: str, report: Report
+    name: str, configuration: Mapping[str, Any], pointer: str, report: Report
 ) -> dict[str, Any] | None:
     """The source node's configuration, or None when an error was reported."""
-    return _of_kind(source_models(), type, configuration, pointer, report, "source")
+    return _of_kind(source_models(), name, configuration, pointer, report, "source")
 
 
 def save_configuration(
-    type: str, configuration: Mapping[str, Any], pointer: str, report: Report
+    name: str, configuration: Mapping[str, Any], pointer: str, report: Report
 ) -> dict[str, Any] | None:
     """The fields of one of the connector's saves, or None when an error was reported."""
-    return _of_kind(save_models(), type, configuration, pointer, report, "save")
+    return _of_kind(save_models(), name, configuration, pointer, report, "save")
+
+
+def request_configuration(fields: Mapping[str, Any], pointer: str, report: Report) -> dict[str, Any] | None:
+    """The fields of a tool's `request`, or None when an error was reported."""
+    model = request_model()
+    return dict(fields) if model is None else fitting(model, fields, pointer, report)
 
 
 def _of_kind(
     models: Mapping[str, type[BaseModel]],
-    type: str,
+    name: str,
     configuration: Mapping[str, Any],
     pointer: str,
     report: Report,
     what: str,
 ) -> dict[str, Any] | None:
-    model = models.get(type)
-    if model is None and (what == "save" or type in SOURCE_TYPES):
+    model = models.get(name)
+    if model is None and (what == "save" or name in SOURCE_TYPES):
         return dict(configuration)
     if model is None:
-        message = f"There is no {what} type '{type}'; expected one of {', '.join(models)}."
-        report("INVALID_VALUE", Severity.ERROR, f"{pointer}/type", message, nearest(type, models))
+        message = f"There is no {what} type '{name}'; expected one of {', '.join(models)}."
+        report("INVALID_VALUE", Severity.ERROR, f"{pointer}/type", message, nearest(name, models))
         return None
     return fitting(model, configuration, pointer, report)
 

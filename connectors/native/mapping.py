@@ -12,7 +12,8 @@ def request_of(tool: Mapping[str, Any], sources: Mapping[str, Mapping[str, Any]]
     mapping = tool["api_mapping"]
     if not isinstance(mapping, dict):
         return None
-    owners = [sources[id] for id in tool.get("source_ids", ()) if id in sources and sources[id].get("type") == "rest"]
+    named = [sources[name] for name in tool.get("source_ids", ()) if name in sources]
+    owners = [source for source in named if source.get("type") == "rest"]
     template = str(mapping.get("path_template") or "")
     if not owners and not template.startswith(("http://", "https://")):
         return None

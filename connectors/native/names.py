@@ -17,9 +17,10 @@ def matching_source(table: str, sources: Mapping[str, Source]) -> tuple[str, str
     source name wins.
     """
     wanted = table.lower()
-    for source in sources.values():
-        if any(name.lower() == wanted for name in source.names):
-            return source.id, ""
+    by_id = next((source for source in sources.values() if source.id.lower() == wanted), None)
+    named = (source for source in sources.values() if wanted in (name.lower() for name in source.names))
+    if owner := by_id or next(named, None):
+        return owner.id, ""
     prefixes = [
         (len(name), source.id, table[len(name) + 1 :])
         for source in sources.values()
@@ -29,8 +30,8 @@ def matching_source(table: str, sources: Mapping[str, Source]) -> tuple[str, str
     ]
     if not prefixes:
         return None
-    _, id, child = max(prefixes)
-    return id, child
+    _, parent, child = max(prefixes)
+    return parent, child
 
 
 def near(name: str, known: Iterable[str], what: str) -> str:

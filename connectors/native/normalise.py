@@ -66,7 +66,7 @@ def _source(source: dict[str, Any], pointer: str, rewriting: Rewriting, folder: 
     _drop_nulls(source, "data_path", "format", "table", "query", "path", "url", "dsn", "pagination", "method")
     _address(source, pointer, rewriting)
     _authorisation(source)
-    if source["type"] == "file" if "type" in source else False:
+    if source.get("type") == "file":
         _path_of_workspace(source, folder)
     _pagination(source)
 
@@ -130,10 +130,10 @@ def _tool(tool: dict[str, Any], pointer: str, rewriting: Rewriting, sources: Map
     if "api_mapping" in tool:
         _replace(tool, pointer, rewriting, "api_mapping", "request", lambda: request_of(tool, sources))
     filters = [tool.pop(name, None) for name in ("filter_groups", "return_fields", "having", "order_by", "limit")]
-    if "sql" not in tool and "request" not in tool and "graph" not in tool and len(tool.get("source_ids", ())) == 1:
-        if any(filters):
-            tool["sql"] = select_of(tool, tool["source_ids"][0], *filters)
-            rewriting.came_from(f"{pointer}/sql", pointer)
+    answered = any(name in tool for name in ("sql", "request", "graph"))
+    if not answered and len(tool.get("source_ids", ())) == 1 and any(filters):
+        tool["sql"] = select_of(tool, tool["source_ids"][0], *filters)
+        rewriting.came_from(f"{pointer}/sql", pointer)
 
 
 def _replace(

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ...graphs.findings import Finding, Severity
+from ...graphs.findings import Severity
 
 M = TypeVar("M", bound=BaseModel)
+MISSING: Final = object()
 Report = Callable[[str, Severity, str, str, str], None]  # code, severity, pointer, message, hint
 
 
@@ -64,9 +65,9 @@ def _path(value: Any, detail: ErrorDetails) -> list[str | int]:
     """The error's place in the document: pydantic's own, without the names of models and union members in it."""
     path: list[str | int] = []
     for part in detail["loc"]:
-        if isinstance(value, Mapping) and isinstance(part, str) and part in value:
-            value = value[part]
-        elif isinstance(value, list | tuple) and isinstance(part, int) and part < len(value):
+        if (isinstance(value, Mapping) and isinstance(part, str) and part in value) or (
+            isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
+        ):
             value = value[part]
         else:
             continue
@@ -74,9 +75,15 @@ def _path(value: Any, detail: ErrorDetails) -> list[str | int]:
     return path
 
 
+def _step(value: Any, part: str | int) -> Any:
+    if isinstance(part, str):
+        return value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
+    return value[part] if isinstance(value, list | tuple) and part < len(value) else MISSING
+
+
 def _remove(value: Any, path: list[str | int]) -> None:
     for part in path[:-1]:
-        value = value[part]
+        value = _step(value, part)
     if path and isinstance(value, dict):
         value.pop(path[-1], None)
 

@@ -1,0 +1,138 @@
+"""A native document taken apart: every part checked against its model by itself, so that one fault hides no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ...graphs.findings import Finding, Place, Severity
+from ...graphs.model import Json
+from ..model import Source
+from ..text import FileText
+from . import document as fields
+from .kinds import request_configuration, save_configuration, source_configuration
+from .normalise import normalise
+from .rewriting import Rewriting, objects
+from .validate import validated
+
+IDENTITY = ("id", "type", "name", "description", "table_name")  # of a source: not its node's configuration
+P = TypeVar("P", fields.Tool, fields.Skill)
+
+
+@dataclass
+class Parts:
+    """What of a document fits the schema, each with its pointer in the first spelling, and what was found wrong.
+
+    `document` is the file in its first spelling.
+    """
+
+    file: FileText
+    document: Mapping[str, Any]
+    rewriting: Rewriting
+    top: fields.Top | None = None
+    sources: dict[str, Source] = field(default_factory=dict)
+    saves: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+    tools: list[tuple[str, fields.Tool]] = field(default_factory=list)
+    skills: list[tuple[str, fields.Skill]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    subject: str = ""
+
+    def place(self, pointer: str, start: int | None = None, length: int = 1) -> Place:
+        """The place in the file of what is at `pointer` in the first spelling."""
+        return self.file.place(self.rewriting.original(pointer), start, length)
+
+    def report(self, code: str, severity: Severity, pointer: str, message: str, hint: str) -> None:
+        self.findings.append(Finding(code, severity, message, self.place(pointer), hint, subject=self.subject))
+
+
+def parts_of(file: FileText) -> Parts:
+    """Take the document of `file` apart. Raises nothing for what it holds."""
+    document, rewriting = normalise(file.value, file.folder)
+    document.pop("$schema", None)
+    parts = Parts(file, document, rewriting)
+    for note in rewriting.notes:
+        place = file.place(note.place.pointer)
+        parts.findings.append(Finding(note.code, note.severity, note.message, place, note.hint))
+    parts.top = validated(fields.Top, document, "", parts.report)
+    _sources(parts)
+    _saves(parts)
+    parts.tools = _each(parts, "tools", fields.Tool)
+    parts.skills = _each(parts, "skills", fields.Skill)
+    for index, (pointer, tool) in enumerate(parts.tools):
+        parts.tools[index] = (pointer, _with_request(parts, pointer, tool))
+    return parts
+
+
+def _each(parts: Parts, name: str, model: type[P]) -> list[tuple[str, P]]:
+    """The valid objects of a list. Of two with one id the first stays, and the second is an error."""
+    found: dict[str, tuple[str, P]] = {}
+    for pointer, value in _objects(parts, name):
+        item = validated(model, value, pointer, parts.report)
+        if item is not None and item.id in found:
+            _duplicate(parts, name, item.id, pointer)
+        elif item is not None:
+            found[item.id] = (pointer, item)
+    return list(found.values())
+
+
+def _objects(parts: Parts, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """The objects of a list; what is not an object is reported. `subject` is the id of the one at hand."""
+    items = parts.document.get(name)
+    parts.subject = ""
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if not isinstance(item, dict):
+            message = f"An item of '{name}' is an object with fields."
+            parts.report("INVALID_VALUE", Severity.ERROR, f"/{name}/{index}", message, "")
+    return list(_naming(parts, objects(parts.document, name)))
+
+
+def _naming(parts: Parts, found: list[tuple[str, dict[str, Any]]]) -> Any:
+    for pointer, value in found:
+        parts.subject = str(value.get("id", ""))
+        yield pointer, value
+    parts.subject = ""
+
+
+def _duplicate(parts: Parts, name: str, identifier: str, pointer: str) -> None:
+    code = f"DUPLICATE_{name.removesuffix('s').upper()}_ID"
+    message = f"Two {name} have the id '{identifier}'; the first one stands."
+    parts.report(code, Severity.ERROR, f"{pointer}/id", message, "Give this one an id of its own.")
+
+
+def _sources(parts: Parts) -> None:
+    for pointer, value in _objects(parts, "sources"):
+        known = {name: item for name, item in value.items() if name in IDENTITY}
+        identity = validated(fields.SourceIdentity, known, pointer, parts.report)
+        if identity is None:
+            continue
+        rest = {name: item for name, item in value.items() if name not in IDENTITY}
+        kept = source_configuration(identity.type, rest, pointer, parts.report)
+        if identity.id in parts.sources:
+            _duplicate(parts, "sources", identity.id, pointer)
+        elif kept is not None:
+            title = identity.name or identity.id
+            parts.sources[identity.id] = Source(identity.id, identity.type, kept, identity.names, title, pointer)
+
+
+def _saves(parts: Parts) -> None:
+    for pointer, value in _objects(parts, "saves"):
+        known = {name: item for name, item in value.items() if name in ("id", "type")}
+        identity = validated(fields.SaveIdentity, known, pointer, parts.report)
+        if identity is None:
+            continue
+        rest = {name: item for name, item in value.items() if name not in ("id", "type")}
+        kept = save_configuration(identity.type, rest, pointer, parts.report)
+        if identity.id in parts.saves:
+            _duplicate(parts, "saves", identity.id, pointer)
+        elif kept is not None:
+            parts.saves[identity.id] = {"type": identity.type, **kept}
+
+
+def _with_request(parts: Parts, pointer: str, tool: fields.Tool) -> fields.Tool:
+    if tool.request is None:
+        return tool
+    parts.subject = tool.id
+    kept = request_configuration(tool.request, f"{pointer}/request", parts.report)
+    parts.subject = ""
+    return tool if kept is None else tool.model_copy(update={"request": kept})
