@@ -1,0 +1,241 @@
+"""Engine: runs graphs. It owns what runs share: plans, tables, connections, the way out, cached rows.
+
+Each run is a task of the engine's own, so that a caller is never kept waiting by a node that does not stop.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import anyio
+
+from ..graphs.errors import Code, JackfieldError
+from ..graphs.model import Graph
+from ..nodes.base import Budget, Inputs, NodeType, Outputs, Tables
+from .budget import CountedBudget
+from .cache import TableCache
+from .environment import Environment
+from .events import Listener, Trail, clock
+from .execution import Execution
+from .plan import Plan, compile
+from .pools import KeyedPools, PoolSettings
+from .runs import InputProvider, Run, RunState
+
+if TYPE_CHECKING:
+    from .dialer import DialPolicy
+    from .egress import Egress, EgressSettings
+    from .tables import Database, TableSettings
+
+UNWIND_S = 0.5  # what nodes get to stop when they are cancelled; then they are left to themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits of an engine. `egress` and `tables` are handed to those rooms; None is their default."""
+
+    max_rows: int | None = 50_000_000
+    max_bytes: int | None = 16 << 30
+    max_concurrency: int | None = None
+    max_firings: int = 100_000
+    timeout_s: float | None = None
+    backoff_s: float = 0.2
+    plans: int = 256
+    cache_bytes: int = 256 << 20
+    pools: PoolSettings = field(default_factory=PoolSettings)
+    egress: EgressSettings | None = None
+    tables: TableSettings | None = None
+    dial_policy: DialPolicy | None = None
+
+
+class Engine:
+    """An async context. `registry` is every kind of node that graphs may use."""
+
+    def __init__(self, registry: Iterable[NodeType[Any]], settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.kinds = {kind.name: kind for kind in registry}
+        self.cache = TableCache(self.settings.cache_bytes)
+        self.pools = KeyedPools(self.settings.pools)
+        self._plans: OrderedDict[tuple[str, str], Plan] = OrderedDict()
+        self._stack = AsyncExitStack()
+        self._group = anyio.create_task_group()
+        self._egress: Egress | None = None
+        self._database: Database | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._group.cancel_scope.cancel()
+        await self._group.__aexit__(None, None, None)
+        with anyio.CancelScope(shield=True):
+            await self.pools.aclose()
+            if self._egress is not None:
+                await self._egress.aclose()
+            if self._database is not None:
+                self._database.close()
+
+    async def run(
+        self,
+        graph: Graph,
+        inputs: Inputs,
+        *,
+        environment: Environment | None = None,
+        principal: str = "local",
+        timeout_s: float | None = None,
+        listener: Listener | None = None,
+        max_concurrency: int | None = None,
+        fresh: bool = False,
+        idempotency_key: str = "",
+        component: bool = True,
+        max_firings: int | None = None,
+        max_rows: int | None = None,
+        max_bytes: int | None = None,
+        start: str = "",
+        input_provider: InputProvider | None = None,
+    ) -> Run:
+        """Run `graph`: as a component to its first output, else until nothing can fire.
+
+        `listener` hears every event as it happens, also those of a run that fails. `input_provider` is asked for
+        required inputs that are missing. Raises JackfieldError: a node's own, QUERY_TIMEOUT when `timeout_s` is over,
+        OUTCOME_UNKNOWN when that cut off a node that writes, BUDGET_EXCEEDED, CONFIG_INVALID, INTERNAL_ERROR.
+        """
+        settings = self.settings
+        timeout_s = settings.timeout_s if timeout_s is None else timeout_s
+        now = anyio.current_time()
+        run = RunState(
+            id=secrets.token_hex(8),
+            services=self,
+            trail=(trail := Trail("", listener)),
+            budget=CountedBudget(max_rows or settings.max_rows, max_bytes or settings.max_bytes),
+            principal=principal,
+            idempotency_key=idempotency_key,
+            fresh=fresh,
+            max_concurrency=max_concurrency or settings.max_concurrency or math.inf,
+            max_firings=max_firings or settings.max_firings,
+            deadline=math.inf if timeout_s is None else now + timeout_s,
+            backoff_s=settings.backoff_s,
+            input_provider=input_provider,
+        )
+        trail.run = run.id
+        began = clock()
+        trail.tell("", "run_started", {"principal": principal}, at=began)
+        try:
+            plan = self.plan(graph, start)
+            execution = Execution(run, plan, environment or Environment(), inputs)
+            job = _Job(execution, component)
+            self._group.start_soon(job.drive)
+            outputs = await job.result()
+        except JackfieldError as error:
+            trail.tell("", "run_failed", error.as_json())
+            raise
+        except anyio.get_cancelled_exc_class():
+            trail.tell("", "run_failed", {"code": Code.CANCELLED.value})
+            raise
+        ended = clock()
+        trail.tell("", "run_finished", {"seconds": ended - began}, at=ended)
+        return Run(run.id, graph, tuple(outputs), execution.stuck, ended - began, trail)
+
+    def plan(self, graph: Graph, start: str = "") -> Plan:
+        """The compiled graph, kept by its hash. Raises CONFIG_INVALID."""
+        key = (graph.hash, start)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = compile(graph, self.kinds, start)
+            if len(self._plans) > self.settings.plans:
+                self._plans.popitem(last=False)
+        else:
+            self._plans.move_to_end(key)
+        return plan
+
+    @property
+    def egress(self) -> Egress:
+        if self._egress is None:
+            from .egress import Egress
+
+            self._egress = Egress(self.settings.egress, self.settings.dial_policy)
+        return self._egress
+
+    def open_tables(self, budget: Budget) -> Tables:
+        if self._database is None:
+            from .tables import Database
+
+            self._database = Database(self.settings.tables)
+        return self._database.session(budget)
+
+
+class _Job:
+    """A run in its task: the caller waits for it, cancels it, and does not wait for ever."""
+
+    def __init__(self, execution: Execution, component: bool) -> None:
+        self._execution = execution
+        self._component = component
+        self._over = anyio.Event()
+        self._outputs: list[tuple[str, Outputs]] = []
+        self._error: BaseException | None = None
+
+    async def drive(self) -> None:
+        run = self._execution.run
+        run.scope.deadline = run.deadline
+        try:
+            with run.scope:
+                self._outputs = await self._execution.perform(component=self._component)
+        except Exception as error:
+            self._error = error
+        finally:
+            self._close()
+            self._over.set()
+
+    async def result(self) -> list[tuple[str, Outputs]]:
+        run = self._execution.run
+        try:
+            if run.deadline == math.inf:
+                await self._over.wait()
+            else:
+                with anyio.CancelScope(deadline=run.deadline + UNWIND_S):
+                    await self._over.wait()
+        except anyio.get_cancelled_exc_class():
+            run.scope.cancel()
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + UNWIND_S):
+                await self._over.wait()
+            raise
+        if run.scope.cancelled_caught or not self._over.is_set():
+            raise self._cut_off()
+        if self._error is not None:
+            raise self._error
+        return [*run.bubbled, *self._outputs]
+
+    def _cut_off(self) -> JackfieldError:
+        run = self._execution.run
+        if run.unknown_writes:
+            node = run.unknown_writes[0]
+            return JackfieldError(
+                Code.OUTCOME_UNKNOWN,
+                f"Time was up while node '{node}' was writing: it may or may not have happened.",
+                "Look at the target before you repeat it, or repeat it with the same idempotency key.",
+                {"node": node, "cause": Code.QUERY_TIMEOUT.value},
+            )
+        if run.last_word is not None:
+            return run.last_word
+        return JackfieldError(
+            Code.QUERY_TIMEOUT,
+            "The run did not end in its time.",
+            "Raise `timeout_s`, or ask for less.",
+            {},
+        )
+
+    def _close(self) -> None:
+        """Streams that nobody read, then the session whose cursors they may hold."""
+        run = self._execution.run
+        for table in run.unread:
+            table.cancel()
+            table.close()
+        session, run.session = run.session, None
+        if session is not None:
+            session.close()

@@ -1,0 +1,101 @@
+"""Run: what one execution gave; and RunState: what all its graphs and sub-graphs share while it goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import anyio
+
+from ..graphs.errors import JackfieldError
+from ..graphs.model import Graph, Json
+from ..nodes.base import Budget, Egress, Outputs, Pools, SourceCache, Tables
+from ..nodes.table import Table
+from .events import Event, Trail
+from .firing import Stuck
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+DEEPEST: Final = 64  # graphs within graphs; more is a graph that calls itself
+InputProvider = Callable[[str, Mapping[str, Json], tuple[str, ...]], Awaitable[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished execution. `outputs` has the values of each output that fired, in order, with its node.
+
+    When the last node that fired was no output, its values are the last of them. `stuck` explains the nodes that never
+    fired, in a run that was not ended by its first output.
+    """
+
+    id: str
+    graph: Graph
+    outputs: tuple[tuple[str, Outputs], ...]
+    stuck: tuple[Stuck, ...]
+    duration_s: float
+    trail: Trail = field(repr=False)
+
+    @property
+    def graph_hash(self) -> str:
+        return self.graph.hash
+
+    @property
+    def values(self) -> Outputs:
+        """The values of the first output; empty when nothing came out."""
+        return self.outputs[0][1] if self.outputs else {}
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        return self.trail.events()
+
+
+class Services(Protocol):
+    """What the engine lends to its runs."""
+
+    @property
+    def egress(self) -> Egress: ...
+
+    @property
+    def pools(self) -> Pools: ...
+
+    @property
+    def cache(self) -> SourceCache: ...
+
+    def plan(self, graph: Graph) -> Plan: ...
+
+    def open_tables(self, budget: Budget) -> Tables:
+        """A session of the locked database; `close_tables` ends it."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """Shared by every graph that runs within one run."""
+
+    id: str
+    services: Services
+    trail: Trail
+    budget: Budget
+    principal: str = "local"
+    idempotency_key: str = ""
+    fresh: bool = False
+    max_concurrency: float = math.inf
+    max_firings: int = 100_000
+    deadline: float = math.inf
+    backoff_s: float = 0.2
+    input_provider: InputProvider | None = None
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    bubbled: list[tuple[str, Outputs]] = field(default_factory=list)
+    session: Tables | None = None
+    unread: list[Table] = field(default_factory=list)  # streams that passed by; closed at the end unless read
+    unknown_writes: list[str] = field(default_factory=list)  # writing nodes cut off before they said how it went
+    last_word: JackfieldError | None = None  # what a writing node said when it was cut off
+
+    @property
+    def tables(self) -> Tables:
+        if self.session is None:
+            self.session = self.services.open_tables(self.budget)
+        return self.session
