@@ -64,7 +64,7 @@ class Key(NamedTuple):
 
 
 KEYS: Final = (
-    Key("connectors", ("connectors", "."), _texts, "Folders, files or globs that hold connector files"),
+    Key("connectors", ("*.connector.json", "*.bgl.json", "connectors"), _texts, "Folders, files or globs that hold connector files"),
     Key("state", ".jackfield", _text, "Folder for results kept for cursors, and other state"),
     Key("roots", (), _texts, "Further folders that file sources and saves may use"),
     Key("call.timeout_s", 60.0, _seconds, "Seconds that one call may take, where its tool does not say"),

@@ -41,16 +41,16 @@ def command(name: str, template: str, folder: Path, force: bool) -> None:
         )
     text = (files("jackfield.surfaces") / "templates" / f"{template}.connector.json").read_text("utf-8")
     title = slug.replace("-", " ").capitalize()
-    variable = slug.replace("-", "_").upper()
-    text = text.replace("__NAME__", title).replace("__SLUG__", slug).replace("__ENV__", _variable(variable))
+    prefix = _variable(slug.replace("-", "_").upper())
+    text = text.replace("__NAME__", title).replace("__SLUG__", slug).replace("__ENV__", prefix)
     target = folder / f"{slug}.connector.json"
     _write(target, text, force)
     if template in DATA:
         path, rows = DATA[template]
         if force or not (folder / path).exists():
             _write(folder / path, rows, force)
-    for variable in dict.fromkeys(re.findall(rf"\b{_variable(variable)}_[A-Z_]+\b", text)):
-        click.echo(f"It reads the environment variable {variable}.", err=True)
+    for named in dict.fromkeys(re.findall(rf"\b{prefix}_[A-Z_]+\b", text)):
+        click.echo(f"It reads the environment variable {named}.", err=True)
     click.echo(f"Next: jackfield lint {target}", err=True)
 
 

@@ -1,0 +1,71 @@
+"""`jackfield.aopen`: the same as `jackfield.open` for async code, on the caller's own event loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from ..connectors.model import Connector
+from ..graphs.errors import JackfieldError
+from ..nodes.table import Table
+from .app import App, not_found
+from .outcome import Result
+from .python import save_alone
+
+
+class AsyncTool:
+    """A tool of an open connector: `await tool(name=value)`, or `async for batch in tool.stream(…)`."""
+
+    def __init__(self, app: App, connector: Connector, name: str) -> None:
+        self._app = app
+        self._connector = connector
+        self._name = name
+
+    async def __call__(self, **arguments: Any) -> Result:
+        return Result(await self._app.call(self._connector.slug, self._name, arguments), save_alone)
+
+    async def stream(self, *, batch_rows: int = 10_000, **arguments: Any) -> AsyncIterator[Table]:
+        """The rows as Tables of at most `batch_rows` rows."""
+        result = await self._app.call(self._connector.slug, self._name, arguments)
+        rows = Result(result, save_alone).to_arrow()
+        for start in range(0, rows.num_rows, batch_rows):
+            yield Table.whole(rows.slice(start, batch_rows))
+
+
+class AsyncConnector:
+    """An open connector; its tools and skills are attributes."""
+
+    def __init__(self, app: App, connector: Connector) -> None:
+        self._app = app
+        self._connector = connector
+
+    def __getattr__(self, name: str) -> AsyncTool:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except JackfieldError as error:
+            raise AttributeError(str(error)) from None
+
+    def __getitem__(self, name: str) -> AsyncTool:
+        names = [*self._connector.tools, *self._connector.skills]
+        if name not in names:
+            raise not_found("tool", name, names, f" in connector '{self._connector.slug}'")
+        return AsyncTool(self._app, self._connector, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._connector.tools, *self._connector.skills]
+
+
+@asynccontextmanager
+async def aopen(*paths: str | Path, variables: Mapping[str, str] | None = None) -> AsyncIterator[Any]:
+    """Open connector files, folders or globs: an AsyncConnector for one, a mapping of them by slug for several.
+
+    Raises CONFIG_INVALID.
+    """
+    async with App(paths, variables=variables) as app:
+        app.require_connectors()
+        connectors = {slug: AsyncConnector(app, held) for slug, held in app.catalog.connectors.items()}
+        yield next(iter(connectors.values())) if len(connectors) == 1 else connectors

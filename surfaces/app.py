@@ -1,0 +1,357 @@
+"""The one place that joins catalog, engine, stores and settings. A call is one function, free of transport.
+
+The command line, the Python API and every server stand on `App.call`; nothing below knows which of them asked.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from ..connectors import catalog as catalogs
+from ..connectors.catalog import Catalog
+from ..connectors.model import Connector, ResultShape, Skill, Tool
+from ..engine.environment import Environment
+from ..graphs.errors import Code, JackfieldError
+from ..graphs.findings import Finding, Severity
+from ..graphs.model import Graph, Json
+from ..graphs.positions import caret
+from ..nodes.base import NodeType
+from ..nodes.secrets import EnvironmentSecrets
+from . import settings as settings_module
+from .settings import Settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..engine.engine import Engine
+    from ..engine.engine import Settings as EngineSettings
+    from ..engine.events import Listener
+    from ..engine.results import Page, ResultStore
+    from ..engine.runs import Run
+    from ..nodes.table import Table
+
+LOCAL: Final = "local"
+GRAPH_TOOL: Final = "graph"
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What a call gave. A READ gives `table`, and a `page` of it where pages were asked for; anything else `value`."""
+
+    tool: str
+    category: str
+    run: Run | None
+    table: Table | None = None
+    page: Page | None = None
+    value: Json = None
+
+    @property
+    def rows(self) -> pa.Table | None:
+        """The rows of the page, or all of them; None when the call gave a value."""
+        if self.page is not None:
+            return self.page.table
+        return None if self.table is None else self.table.arrow()
+
+    def as_json(self) -> Json:
+        """`{rows, row_count, truncated, total_rows, truncation_reason, next_cursor}`, or the value as JSON."""
+        from ..engine.results import json_rows, json_value
+
+        if self.page is not None:
+            return self.page.as_json()
+        if self.table is None:
+            return json_value(self.value)
+        rows = json_rows(self.table.arrow())
+        capped = self.run is not None and was_capped(self.run)
+        return {
+            "rows": rows,
+            "row_count": len(rows),
+            "truncated": capped,
+            "total_rows": None if capped else len(rows),
+            "truncation_reason": "source_cap" if capped else None,
+            "next_cursor": None,
+        }
+
+
+def result_of(name: str, category: str, run: Run) -> CallResult:
+    """A run's answer: the table, where its output is one table; else its values by port, a save's report without rows."""
+    from ..nodes.table import Table
+
+    values = dict(run.values)
+    if "report" in values:
+        values.pop("rows", None)
+    if len(values) == 1 and isinstance(only := next(iter(values.values())), Table):
+        return CallResult(name, category, run, table=only)
+    return CallResult(name, category, run, value=values)
+
+
+def was_capped(run: Run) -> bool:
+    """Whether a source stopped at its page cap, so that there may be more rows than it gave."""
+    return any(event.kind == "capped" for event in run.events)
+
+
+class App:
+    """Connectors, and what runs them, while the block lasts.
+
+    `paths` are files, folders or globs; none means the workspace's own. `connectors` are served beside those, and
+    `kinds` are further kinds of node. Looking at connectors needs no block: only running does.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path] = (),
+        *,
+        settings: Settings | None = None,
+        variables: Mapping[str, str] | None = None,
+        connectors: Iterable[Connector] = (),
+        kinds: Iterable[NodeType[Any]] = (),
+    ) -> None:
+        self.settings = settings or settings_module.load()
+        self.variables = variables
+        self.secrets = EnvironmentSecrets(variables) if variables is not None else EnvironmentSecrets()
+        self.paths = tuple(paths)
+        self.catalog: Catalog = load_catalog(self.paths, self.settings)
+        self._given = {connector.slug: connector for connector in connectors}
+        self._kinds = tuple(kinds)
+        self._neighbours: Catalog | None = None
+        self._engine: Engine | None = None
+        self._results: ResultStore | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        from ..engine.engine import Engine
+        from ..nodes import NODE_TYPES
+
+        self._engine = await self._stack.enter_async_context(
+            Engine([*NODE_TYPES, *self._kinds], engine_settings(self.settings))
+        )
+        return self
+
+    async def __aexit__(self, *failure: Any) -> None:
+        self._engine = None
+        await self._stack.aclose()
+
+    @property
+    def engine(self) -> Engine:
+        """What runs graphs, while the block lasts."""
+        assert self._engine is not None, "an App runs graphs inside `async with` only"
+        return self._engine
+
+    @property
+    def results(self) -> ResultStore:
+        if self._results is None:
+            from ..engine.results import ResultStore
+
+            self._results = ResultStore(self.settings.state / "results", ttl_s=self.settings["result.ttl_s"])
+        return self._results
+
+    def require_connectors(self) -> None:
+        """Raises CONFIG_INVALID with the first thing that is wrong when no connector could be read."""
+        if self.catalog.connectors:
+            return
+        wrong = [finding for finding in self.catalog.findings if finding.severity is Severity.ERROR]
+        if wrong:
+            raise of_finding(wrong[0])
+        where = ", ".join(str(path) for path in self.paths) or str(self.settings.folder)
+        raise JackfieldError(
+            Code.CONFIG_INVALID, f"There is no connector in {where}.", "`jackfield new NAME` writes one to start from."
+        )
+
+    def connector(self, name: str) -> Connector:
+        """The connector with this slug. Raises TOOL_NOT_FOUND with near names."""
+        if name in self._given:
+            return self._given[name]
+        for catalog in (self.catalog, self.neighbours):
+            if name in catalog.connectors:
+                return catalog.connectors[name]
+        raise not_found("connector", name, self.catalog.connectors)
+
+    @property
+    def neighbours(self) -> Catalog:
+        """The workspace's connectors: a connector given as one file may call tools of those beside it."""
+        if self._neighbours is None:
+            self._neighbours = load_catalog((), self.settings) if self.paths else self.catalog
+        return self._neighbours
+
+    def find(self, connector: str, name: str) -> tuple[Connector, Tool | Skill]:
+        """A connector's tool or skill. Raises TOOL_NOT_FOUND with near names."""
+        owner = self.connector(connector)
+        found = owner.tools.get(name) or owner.skills.get(name)
+        if found is None:
+            raise not_found("tool", name, [*owner.tools, *owner.skills], f" in connector '{connector}'")
+        return owner, found
+
+    def environment(
+        self, connector: Connector | None = None, folder: Path | None = None, roots: Sequence[Path] = ()
+    ) -> Environment:
+        """All that a connector's graphs may reach, or a bare graph's that lies in `folder`; `roots` beside that."""
+
+        def resolve(name: str) -> tuple[Graph, Environment]:
+            slug, _, tool = name.rpartition("/")
+            if not slug and connector is None:
+                raise JackfieldError(
+                    Code.TOOL_NOT_FOUND,
+                    f"'{name}' names no connector, and this graph belongs to none.",
+                    "Write it as connector/tool.",
+                )
+            owner, found = self.find(slug or (connector.slug if connector else ""), tool)
+            return found.graph, self.environment(owner)
+
+        return Environment(
+            connector=connector.slug if connector else "",
+            folder=connector.folder if connector else (folder or self.settings.folder),
+            roots=(*self.settings.roots, *roots),
+            secrets=self.secrets,
+            resolve=resolve,
+        )
+
+    async def call(
+        self,
+        connector: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        principal: str = LOCAL,
+        page: int | None = None,
+        cursor: str | None = None,
+        timeout_s: float | None = None,
+        fresh: bool = False,
+        idempotency_key: str = "",
+        listener: Listener | None = None,
+    ) -> CallResult:
+        """Call a tool or a skill: run the graph that `compile` prints, and give what it gave.
+
+        `page` asks for that many rows and a cursor to go on from; None gives all rows. `cursor` continues an earlier
+        call without running anything. Errors are JackfieldError, and hold no secret.
+        """
+        owner, found = self.find(connector, name)
+        shape = found.result if isinstance(found, Tool) else ResultShape()
+        category = found.category if isinstance(found, Tool) else "SKILL"
+        if cursor is not None:
+            size = page or shape.page_size
+            kept = await self.results.page(cursor, size=size, principal=principal, tool=found.key)
+            return CallResult(found.key, category, None, page=kept)
+        engine = self.engine
+        limit = timeout_s or (found.timeout_s if isinstance(found, Tool) else None) or self.settings["call.timeout_s"]
+        try:
+            run = await engine.run(
+                found.graph,
+                arguments,
+                environment=self.environment(owner),
+                principal=principal,
+                timeout_s=limit,
+                listener=listener,
+                fresh=fresh,
+                idempotency_key=idempotency_key,
+            )
+        except JackfieldError as error:
+            raise self.redacted(error) from error.__cause__
+        finally:
+            # Also after a failure: a write whose outcome is not known may have happened.
+            if isinstance(found, Tool) and found.writes:
+                engine.cache.drop(owner.slug)
+        return await self._result(found, category, run, shape, principal, page)
+
+    async def _result(
+        self, found: Tool | Skill, category: str, run: Run, shape: ResultShape, principal: str, page: int | None
+    ) -> CallResult:
+        result = result_of(found.key, category, run)
+        if result.table is None or page is None or category != "READ":
+            return result
+        kept = await self.results.first(
+            result.table, size=page, shape=shape, principal=principal, tool=found.key, capped=was_capped(run)
+        )
+        return replace(result, page=kept)
+
+    async def run(
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Any],
+        *,
+        connector: Connector | None = None,
+        folder: Path | None = None,
+        roots: Sequence[Path] = (),
+        timeout_s: float | None = None,
+        fresh: bool = False,
+        idempotency_key: str = "",
+        listener: Listener | None = None,
+    ) -> Run:
+        """Run a bare graph, or one within a connector, to its end: every output counts."""
+        try:
+            return await self.engine.run(
+                graph,
+                inputs,
+                environment=self.environment(connector, folder, roots),
+                timeout_s=timeout_s,
+                listener=listener,
+                fresh=fresh,
+                idempotency_key=idempotency_key,
+                component=False,
+            )
+        except JackfieldError as error:
+            raise self.redacted(error) from error.__cause__
+
+    def redacted(self, error: JackfieldError) -> JackfieldError:
+        """The error without any secret that this app has resolved."""
+        clean = self.secrets.redact
+        return replace(
+            error, message=clean(error.message), hint=clean(error.hint), details=_clean(dict(error.details), clean)
+        )
+
+
+def _clean(value: Json, clean: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {name: _clean(held, clean) for name, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(held, clean) for held in value]
+    return value
+
+
+def engine_settings(settings: Settings) -> EngineSettings:
+    """The engine's own settings out of a workspace's."""
+    from ..engine.engine import Settings as EngineSettings
+    from ..engine.tables import TableSettings
+
+    tables = TableSettings(memory=settings["sql.memory"], threads=settings["sql.threads"])
+    return EngineSettings(max_rows=settings["call.max_rows"], max_bytes=settings["call.max_bytes"], tables=tables)
+
+
+def load_catalog(paths: Sequence[str | Path], settings: Settings) -> Catalog:
+    """The connectors of `paths`, or of the workspace when none is given. Raises CONFIG_INVALID for a missing path."""
+    if paths:
+        return catalogs.load(paths)
+    found = [settings.folder / path for path in settings["connectors"]]
+    return catalogs.load([path for path in found if path.exists() or any(settings.folder.glob(path.name))])
+
+
+def of_finding(finding: Finding) -> JackfieldError:
+    """A finding as the error that stops a call, with the frame of its place in the file."""
+    try:
+        text = Path(finding.place.file).read_text("utf-8")
+    except (OSError, ValueError):
+        text = ""
+    return JackfieldError(
+        Code.CONFIG_INVALID,
+        f"{finding.place}: {finding.message}",
+        finding.hint,
+        {"finding": finding.as_json(), "frame": caret(finding, text)},
+    )
+
+
+def not_found(kind: str, name: str, names: Sequence[str] | Mapping[str, Any], where: str = "") -> JackfieldError:
+    """TOOL_NOT_FOUND for a connector or tool, with near names, or all of them where they are few."""
+    near = difflib.get_close_matches(name, list(names), 3, 0.5)
+    if near:
+        hint = f"Did you mean {' or '.join(repr(n) for n in near)}?"
+    elif names:
+        hint = f"There is: {', '.join(sorted(names)[:12])}."
+    else:
+        hint = "There is none here." if kind == "tool" else "No connector file was found here: see `jackfield doctor`."
+    message = f"There is no {kind} '{name}'{where}."
+    return JackfieldError(Code.TOOL_NOT_FOUND, message, hint, {"name": name, "available": sorted(names)[:50]})

@@ -1,0 +1,105 @@
+"""`jackfield call`: call a tool or a skill; its rows go to stdout, all that is said about them to stderr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from ..app import App, CallResult
+from ..facts import by_node, duration
+from .arguments import read_arguments
+from .failures import errors_as_json
+from .progress import progress
+from .rows import FORMATS, format_for, write_json, write_rows
+from .target import locate
+
+
+@click.command("call")
+@click.argument("connector")
+@click.argument("tool")
+@click.argument("arguments", nargs=-1)
+@click.option("--format", "format", type=click.Choice(FORMATS), help="Default: table, or what the name of FILE says.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+@click.option("--limit", type=click.IntRange(0), default=0, help="Give N rows and a cursor for more; 0 (default): all.")
+@click.option("--cursor", help="Go on where an earlier call with --limit ended.")
+@click.option("--no-cache", is_flag=True, help="Pull every source anew.")
+@click.option("--args", "document", metavar="JSON", help="Arguments as a JSON object, or @FILE.")
+@click.option("--timeout", type=float, metavar="SECONDS")
+@click.option("--idempotency-key", default="", help="A repeated write with this key happens once.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing on stderr but errors.")
+def command(
+    connector: str,
+    tool: str,
+    arguments: tuple[str, ...],
+    format: str | None,
+    output: Path | None,
+    limit: int,
+    cursor: str | None,
+    no_cache: bool,
+    document: str | None,
+    timeout: float | None,
+    idempotency_key: str,
+    quiet: bool,
+) -> None:
+    """Call TOOL of CONNECTOR (a slug, or a file) with ARGUMENTS written as name=value."""
+    errors_as_json(format in ("json", "ndjson"))
+    app, owner = locate(connector, tool)
+    _, found = app.find(owner.slug, tool)
+    given = read_arguments(found.input_schema, arguments, document)
+    chosen = format_for(format, output)
+    options = {
+        "page": limit or None,
+        "cursor": cursor,
+        "timeout_s": timeout,
+        "fresh": no_cache,
+        "idempotency_key": idempotency_key,
+    }
+
+    async def main() -> None:
+        async with app:
+            with progress(quiet=quiet) as listener:
+                result = await app.call(owner.slug, tool, given, listener=listener, **options)
+            show(result, chosen, output)
+            if not quiet:
+                click.echo(said(result, output), err=True)
+
+    anyio.run(main)
+
+
+def show(result: CallResult, format: str, output: Path | None) -> None:
+    """Rows in `format`; for json the whole result object; a value that is not rows as JSON, a prompt as text."""
+    rows = result.rows
+    if rows is not None and format != "json":
+        write_rows(rows, format, output)
+    elif format == "table" and isinstance(prompt := _prompt(result.value), str):
+        click.echo(prompt)
+    else:
+        write_json(result.as_json(), output)
+
+
+def _prompt(value: Any) -> Any:
+    return value.get("prompt") if isinstance(value, dict) else None
+
+
+def said(result: CallResult, output: Path | None) -> str:
+    """One line about the call: rows, what each source gave, the time, and how to go on."""
+    parts = []
+    if result.rows is not None:
+        count = result.rows.num_rows
+        parts.append(f"{count:,} row{'s' * (count != 1)}")
+    if result.run is not None:
+        pulled = [f"{facts.node} {facts.rows:,}" for facts in by_node(result.run.events).values() if facts.pulled]
+        if pulled:
+            parts.append(f"pulled: {', '.join(pulled)}")
+        parts.append(duration(result.run.duration_s))
+    if output is not None:
+        parts.append(str(output))
+    if result.page is not None and result.page.next_cursor:
+        parts.append(f"more: --cursor {result.page.next_cursor}")
+    return " · ".join(parts)
+
+
+__all__ = ["App", "command", "said", "show"]

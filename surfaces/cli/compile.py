@@ -1,0 +1,41 @@
+"""`jackfield compile`: the graphs of a connector's tools as BGL, which loads again and runs the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ...connectors.model import Skill, Tool
+from ...graphs.bgl import to_json
+from ..app import not_found
+from .failures import errors_as_json
+from .rows import write_json
+from .target import locate
+
+
+@click.command("compile")
+@click.argument("connector")
+@click.argument("tool", required=False)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A file for one TOOL, else a folder for all.")
+@click.option("--hash", "hashes", is_flag=True, help="Print only the hash of each graph.")
+def command(connector: str, tool: str | None, output: Path | None, hashes: bool) -> None:
+    """Print the graph of TOOL as BGL, or every tool's and skill's as one JSON object by id."""
+    errors_as_json(True)
+    _, owner = locate(connector, tool)
+    compiled: dict[str, Tool | Skill] = {**owner.skills, **owner.tools}
+    if tool is not None and tool not in compiled:
+        raise not_found("tool", tool, list(compiled), f" in connector '{owner.slug}'")
+    graphs = {id: found.graph for id, found in compiled.items() if tool in (None, id)}
+    if hashes:
+        for id, graph in graphs.items():
+            click.echo(f"{graph.hash}  {id}")
+    elif tool is not None:
+        write_json(to_json(graphs[tool]), output)
+    elif output is not None:
+        for id, graph in graphs.items():
+            write_json(to_json(graph), output / f"{id}.bgl.json")
+            click.echo(str(output / f"{id}.bgl.json"))
+    else:
+        click.echo(json.dumps({id: to_json(graph) for id, graph in graphs.items()}, ensure_ascii=False, indent=2))

@@ -1,0 +1,155 @@
+"""Rows as people and programs take them: an aligned table, JSON, NDJSON, CSV, Arrow or Parquet, to stdout or a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import click
+
+from ...graphs.errors import Code, JackfieldError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS: Final = ("table", "json", "ndjson", "csv", "arrow", "parquet")
+BINARY: Final = ("arrow", "parquet")
+BY_SUFFIX: Final = {
+    ".json": "json", ".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv",
+    ".arrow": "arrow", ".arrows": "arrow", ".parquet": "parquet",
+}  # fmt: skip
+# A cell may hold what an upstream wrote: control characters must not reach the terminal.
+CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {10: "\\n", 13: "\\r", 9: "\\t"}
+NARROWEST: Final = 8
+
+
+def format_for(chosen: str | None, output: Path | None) -> str:
+    """The chosen format, else what the file's name says, else a table. Raises VALIDATION_INVALID_PARAMS."""
+    format = chosen or (BY_SUFFIX.get(output.suffix.lower(), "table") if output else "table")
+    if format in BINARY and output is None and sys.stdout.isatty():
+        raise JackfieldError(
+            Code.VALIDATION_INVALID_PARAMS,
+            f"Format '{format}' is not text, and stdout is a terminal.",
+            f"Say -o FILE.{format}, or send stdout into a file.",
+        )
+    return format
+
+
+@contextmanager
+def _target(output: Path | None) -> Iterator[BinaryIO]:
+    """Stdout, or a file that appears under its name only once it is whole."""
+    if output is None:
+        yield click.get_binary_stream("stdout")
+        click.get_binary_stream("stdout").flush()
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    draft = output.with_name(f"{output.name}.{os.getpid()}.jackfield-tmp")
+    try:
+        with draft.open("wb") as file:
+            yield file
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_rows(rows: pa.Table, format: str, output: Path | None) -> None:
+    """Write every row in `format` (not json, which is the whole result: `write_json`)."""
+    from ...engine.results import json_rows
+
+    with _target(output) as target:
+        if format == "arrow":
+            import pyarrow as pa
+
+            with pa.ipc.new_stream(target, rows.schema) as stream:
+                stream.write_table(rows)
+        elif format == "parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(rows, target)
+        elif format == "ndjson":
+            for batch in rows.to_batches(max_chunksize=5_000):
+                for row in json_rows(batch):
+                    target.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        elif format == "csv":
+            _write_csv(rows, target)
+        else:
+            width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
+            cells = [list(row.values()) for row in json_rows(rows)]
+            lines = table_lines(rows.column_names, cells, [_is_number(kind) for kind in rows.schema.types], width)
+            target.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def write_json(document: Any, output: Path | None) -> None:
+    with _target(output) as target:
+        target.write(json.dumps(document, ensure_ascii=False, indent=2, default=str).encode() + b"\n")
+
+
+def _write_csv(rows: pa.Table, target: BinaryIO) -> None:
+    """RFC 4180 with a header. NULL is an empty field, an empty text a quoted one; lists and objects are JSON."""
+    from ...engine.results import json_rows
+
+    for number, batch in enumerate([rows.slice(0, 0), *rows.to_batches(max_chunksize=5_000)]):
+        text = io.StringIO()
+        writer = csv.writer(text, quoting=csv.QUOTE_NOTNULL if sys.version_info >= (3, 12) else csv.QUOTE_MINIMAL)
+        if number == 0:
+            csv.writer(text).writerow(rows.column_names)
+        for row in json_rows(batch):
+            writer.writerow([_plain(value) for value in row.values()])
+        target.write(text.getvalue().encode())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
+
+
+def table_lines(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[bool], width: int | None = None
+) -> list[str]:
+    """Columns aligned (to the right where `right` says so) under a rule; cut to `width` characters if given."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    heads = [name.translate(CONTROLS) for name in names]
+    widths = [max(len(heads[i]), *(len(row[i]) for row in cells), 1) for i in range(len(heads))]
+    if width is not None:
+        _narrow(widths, width - 2 * (len(widths) - 1))
+
+    def line(row: Sequence[str]) -> str:
+        parts = [
+            cut.rjust(size) if flush else cut.ljust(size)
+            for cut, size, flush in zip(map(_cut, row, widths), widths, right, strict=True)
+        ]
+        return "  ".join(parts).rstrip()
+
+    return [line(heads), "  ".join("─" * size for size in widths), *(line(row) for row in cells)]
+
+
+def _narrow(widths: list[int], room: int) -> None:
+    """Take from the widest columns until all fit, or none can be narrower."""
+    while sum(widths) > room and max(widths) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+
+
+def _cut(cell: str, size: int) -> str:
+    return cell if len(cell) <= size else cell[: size - 1] + "…"
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "null"
+    plain = _plain(value)
+    return (plain if isinstance(plain, str) else str(plain)).translate(CONTROLS)

@@ -1,0 +1,202 @@
+"""`jackfield.open` and `jackfield.run`: the engine for Python without async, over one event loop in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from ..connectors.model import Connector
+from ..graphs.errors import Code, JackfieldError
+from ..graphs.model import Graph
+from ..nodes.table import Table
+from . import builder
+from .app import App, CallResult, not_found, result_of
+from .builder import GraphBuilder
+from .outcome import Result
+from .saving import file_target, save_rows
+
+R = TypeVar("R")
+
+
+def wait(portal: BlockingPortal, call: Callable[..., Awaitable[R]], *arguments: Any) -> R:
+    """Run `call` on the portal's loop. Ctrl-C here cancels it there."""
+    future = portal.start_task_soon(call, *arguments)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+class Session:
+    """An App on its own event loop, as long as the block that opened it."""
+
+    def __init__(self, app: App, portal: BlockingPortal) -> None:
+        self.app = app
+        self.portal = portal
+
+    def call(self, connector: str, tool: str, arguments: Mapping[str, Any], options: Mapping[str, Any]) -> Result:
+        async def ask() -> CallResult:
+            return await self.app.call(connector, tool, arguments, **options)
+
+        return Result(wait(self.portal, ask), self.save)
+
+    def save(self, table: Table, path: str | Path, *, mode: str, key: tuple[str, ...]) -> dict[str, Any]:
+        return wait(self.portal, save_rows, self.app, table, file_target(path, mode, key))
+
+
+class Tool:
+    """A tool of an open connector: call it with its arguments by name; within `jf.graph` that adds it as a node.
+
+    `timeout_s`, `fresh` and `idempotency_key` of a call are given by `tool.using(...)`.
+    """
+
+    def __init__(self, session: Session, connector: Connector, name: str, options: Mapping[str, Any]) -> None:
+        self._session = session
+        self._connector = connector
+        self._name = name
+        self._options = options
+        found = connector.tools.get(name) or connector.skills[name]
+        self.description = found.description
+        self.input_schema = found.input_schema
+        self.graph_of: Callable[[], Graph] = lambda: found.graph
+        self.__doc__ = f"{found.description}\n\nArguments: {', '.join(found.input_schema.get('properties', {})) or 'none'}"
+
+    def __call__(self, **arguments: Any) -> Any:
+        """A Result; within a graph being built, a Handle on what the call will give."""
+        if builder.current() is not None:
+            return builder.tool_call(self._connector, self._name, arguments, self._session.app.variables)
+        return self._session.call(self._connector.slug, self._name, arguments, self._options)
+
+    def map(self, rows: builder.Handle, *, concurrency: int = 8, on_error: str = "fail", **arguments: Any) -> Any:
+        """Within a graph: call this tool for each row or item of `rows`, at most `concurrency` at once."""
+        return builder.tool_map(self._connector, self._name, rows, concurrency, on_error, arguments, self._session.app.variables)
+
+    def using(self, **options: Any) -> Tool:
+        """This tool with `timeout_s`, `fresh` or `idempotency_key` set for its calls."""
+        return Tool(self._session, self._connector, self._name, {**self._options, **options})
+
+    def __repr__(self) -> str:
+        return f"Tool({self._connector.slug}/{self._name})"
+
+
+class OpenConnector:
+    """An open connector. Its tools and skills are attributes, and items where a name is no identifier."""
+
+    def __init__(self, session: Session, connector: Connector) -> None:
+        self._session = session
+        self._connector = connector
+
+    def __getattr__(self, name: str) -> Tool:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except JackfieldError as error:
+            raise AttributeError(str(error)) from None
+
+    def __getitem__(self, name: str) -> Tool:
+        if name in self._connector.tools or name in self._connector.skills:
+            return Tool(self._session, self._connector, name, {})
+        names = [*self._connector.tools, *self._connector.skills]
+        raise not_found("tool", name, names, f" in connector '{self._connector.slug}'")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._connector.tools, *self._connector.skills]
+
+    def __repr__(self) -> str:
+        return f"OpenConnector({self._connector.slug}: {', '.join(self._connector.tools)})"
+
+
+class OpenWorkspace:
+    """Several open connectors, each an attribute by its slug (with `_` for `-`)."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._connectors = session.app.catalog.connectors
+
+    def __getattr__(self, name: str) -> OpenConnector:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except JackfieldError as error:
+            raise AttributeError(str(error)) from None
+
+    def __getitem__(self, slug: str) -> OpenConnector:
+        for name, connector in self._connectors.items():
+            if slug in (name, name.replace("-", "_")):
+                return OpenConnector(self._session, connector)
+        raise not_found("connector", slug, list(self._connectors))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(slug.replace("-", "_") for slug in self._connectors)]
+
+
+@contextmanager
+def open(*paths: str | Path, variables: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """Open connector files, folders or globs: an OpenConnector for one, an OpenWorkspace for several.
+
+    `variables` stands for the process environment, where secrets come from. Raises CONFIG_INVALID.
+    """
+    with start_blocking_portal("asyncio") as portal:
+        app = App(paths, variables=variables)
+        app.require_connectors()
+        with portal.wrap_async_context_manager(app):
+            session = Session(app, portal)
+            connectors = list(app.catalog.connectors.values())
+            yield OpenConnector(session, connectors[0]) if len(connectors) == 1 else OpenWorkspace(session)
+
+
+def run(
+    graph: Graph | GraphBuilder | str | Path,
+    *,
+    timeout_s: float | None = None,
+    variables: Mapping[str, str] | None = None,
+    **inputs: Any,
+) -> Result:
+    """Run a graph, one that was built, or one in a BGL file, with `inputs`; gives what it put out first."""
+    model, app, folder = prepared(graph, variables)
+
+    async def start() -> CallResult:
+        async with app:
+            run = await app.run(model, inputs, folder=folder, timeout_s=timeout_s)
+            return result_of(model.title or "graph", "RUN", run)
+
+    with start_blocking_portal("asyncio") as portal:
+        return Result(wait(portal, start), save_alone)
+
+
+def prepared(
+    graph: Graph | GraphBuilder | str | Path, variables: Mapping[str, str] | None
+) -> tuple[Graph, App, Path | None]:
+    """The graph, an app that knows the connectors and kinds it uses, and its folder. Raises CONFIG_INVALID."""
+    if isinstance(graph, GraphBuilder):
+        known = {**graph.variables, **(variables or {})} or None
+        return graph.graph, App(variables=known, connectors=graph.connectors.values(), kinds=graph.kinds.values()), None
+    if isinstance(graph, Graph):
+        return graph, App(variables=variables), None
+    path = Path(graph)
+    app = App([path], variables=variables)
+    app.require_connectors()
+    tools = list(app.catalog.tools)
+    if len(tools) != 1:
+        raise JackfieldError(
+            Code.CONFIG_INVALID, f"'{path}' holds {len(tools)} tools, not one graph.", "Open it with `jackfield.open`."
+        )
+    return tools[0].graph, app, path.resolve().parent
+
+
+def save_alone(table: Table, path: str | Path, *, mode: str, key: tuple[str, ...]) -> dict[str, Any]:
+    """Save rows whose app has ended."""
+
+    async def write() -> dict[str, Any]:
+        async with App() as app:
+            return await save_rows(app, table, file_target(path, mode, key))
+
+    with start_blocking_portal("asyncio") as portal:
+        return wait(portal, write)
