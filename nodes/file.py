@@ -8,9 +8,10 @@ from typing import Final
 
 from .base import ROWS, SCAN, Context, Effect, Inputs, Outputs, node
 from .blocking import in_thread
-from .files.base import FileConfiguration, FileFormat
+from .files.base import FileConfiguration, FileFormat, Read
 from .files.confine import matching
 from .files.opened import Opened, open_all
+from .files.shape import counted, obeying, shaped
 from .scan import EVERYTHING, Scan
 from .source import SOURCE_INPUTS, SOURCE_OUTPUTS, source_ports
 from .table import Table
@@ -34,23 +35,44 @@ async def file_node(config: FileConfiguration, inputs: Inputs, context: Context)
     kind = format_of(config)
     path = context.secrets.expand(config.path)
     files = await in_thread(lambda: open_all(matching(path, context.folder, context.roots)))
-    if files.size < CACHED_BYTES or kind.read_all is not None:
-        return dict(await kept(kind, files, config, context))
-    table = await in_thread(lambda: kind.read(files, config, scan))
+    if kind.read is not None and files.size >= CACHED_BYTES and not config.children:
+        tables: Mapping[str, Table] = {ROWS: await pulled(kind.read, files, config, asked(config, scan), context)}
+    else:
+        tables = await kept(kind, files, config, context)
+    return {port: shaped(table, config, scan) for port, table in tables.items()}
+
+
+def asked(config: FileConfiguration, scan: Scan) -> Scan:
+    """What of `scan` may be applied before a declared schema is: under `evolve` the columns, else nothing."""
+    if config.declared is None:
+        return scan
+    return Scan(scan.columns) if config.contract == "evolve" else EVERYTHING
+
+
+async def pulled(read: Read, files: Opened, config: FileConfiguration, scan: Scan, context: Context) -> Table:
+    """The rows that `scan` asks for: a stream where the run may have one."""
+    table = obeying(await in_thread(lambda: owned(read, files, config, scan)), config, scan, files.text)
+    table = counted(table, context.budget)
     if not context.streams:
         await in_thread(table.arrow, cancel=table.cancel)
     context.note("pulled", source=context.node, rows=table.num_rows, bytes=files.size, scan=scan.as_json())
-    return {ROWS: table}
+    return table
 
 
 async def kept(kind: FileFormat, files: Opened, config: FileConfiguration, context: Context) -> Mapping[str, Table]:
     """All rows, from the cache while the files are as they were."""
-    pulled = False
+    fresh = False
 
     async def pull() -> Mapping[str, Table]:
-        nonlocal pulled
-        pulled = True
-        table = await in_thread(lambda: kind.read(files, config, EVERYTHING))
+        nonlocal fresh
+        fresh = True
+        if kind.read_all is not None:
+            read_all = kind.read_all
+            return await in_thread(lambda: read_all(files, config, context.budget.spend_bytes))
+        assert kind.read is not None
+        read = kind.read
+        table = obeying(await in_thread(lambda: owned(read, files, config, EVERYTHING)), config, EVERYTHING, files.text)
+        table = counted(table, context.budget)
         await in_thread(table.arrow, cancel=table.cancel)
         return {ROWS: table}
 
@@ -59,7 +81,16 @@ async def kept(kind: FileFormat, files: Opened, config: FileConfiguration, conte
     try:
         tables = await context.cache.tables(key, ttl, pull)
     finally:
-        if not pulled:
+        if not fresh:
             files.close()
-    context.note("pulled", source=context.node, rows=tables[ROWS].num_rows, bytes=files.size, cached=not pulled)
+    context.note("pulled", source=context.node, rows=tables[ROWS].num_rows, bytes=files.size, cached=not fresh)
     return tables
+
+
+def owned(read: Read, files: Opened, config: FileConfiguration, scan: Scan) -> Table:
+    """A table that closes `files`; they are closed as well when there is no table."""
+    try:
+        return read(files, config, scan)
+    except BaseException:
+        files.close()
+        raise

@@ -13,6 +13,7 @@ from ..source import SourceConfiguration
 from ..table import Table
 from .opened import Opened
 
+Read = Callable[[Opened, "FileConfiguration", Scan], Table]
 FormatName = Literal["csv", "json", "jsonl", "parquet", "sqlite", "duckdb"]
 
 
@@ -39,12 +40,12 @@ class FileConfiguration(SourceConfiguration):
 class FileFormat:
     """A format of files.
 
-    `read` gives the rows that `scan` asks for, usually as a stream that owns `files`. `read_all` gives every row and
-    the child tables, for a format that has them.
+    `read` gives the rows that `scan` asks for, usually as a stream that owns `files`. `read_all`, for a format that has
+    child tables, closes `files` and gives them with every row; it tells its third argument of the bytes that it reads.
     Both block, and raise SOURCE_BAD_REPLY, TYPE_MISMATCH, SCHEMA_NOT_FOUND.
     """
 
     name: FormatName
     suffixes: tuple[str, ...]
-    read: Callable[[Opened, FileConfiguration, Scan], Table]
-    read_all: Callable[[Opened, FileConfiguration], Mapping[str, Table]] | None = None
+    read: Read | None = None
+    read_all: Callable[[Opened, FileConfiguration, Callable[[int], None]], Mapping[str, Table]] | None = None

@@ -59,6 +59,7 @@ def typed(
     }
     paths = duck.literal(files.paths)
     found = types_of(connection, f"read_csv({paths}{duck.options(fixed)})")
+    found |= {column: "VARCHAR" for column in config.declared or () if column in found}
     doubtful = {column: check for column in found if (check := doubt(column, found[column]))}
     if doubtful:
         sample = "" if files.size < SMALL_BYTES else f" LIMIT {SAMPLE_ROWS}"

@@ -7,9 +7,12 @@ from typing import Final
 from ...graphs.errors import Code, JackfieldError
 from .base import FileConfiguration, FileFormat
 from .csv import CSV
+from .duckdb import DUCKDB
+from .json import JSON, JSON_LINES
 from .parquet import PARQUET
+from .sqlite import SQLITE
 
-FORMATS: Final[tuple[FileFormat, ...]] = (CSV, PARQUET)
+FORMATS: Final[tuple[FileFormat, ...]] = (CSV, JSON, JSON_LINES, PARQUET, SQLITE, DUCKDB)
 
 
 def format_of(config: FileConfiguration) -> FileFormat:

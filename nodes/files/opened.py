@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from .confine import Located, open_file, path_of
 
@@ -18,6 +19,18 @@ class Opened:
     paths: tuple[str, ...]
     size: int
     stamp: str  # changes when the files do
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def text(self) -> str:
+        return (
+            self.places[0].text if len(self.places) == 1 else f"{self.places[0].text} and {len(self.places) - 1} more"
+        )
 
     @property
     def texts(self) -> tuple[str, ...]:

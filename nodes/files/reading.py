@@ -59,7 +59,7 @@ def explained(error: Exception, files: Opened) -> Exception:
     if isinstance(error, JackfieldError) or not isinstance(error, (duckdb.Error, OSError)):
         return error
     text = files.named(str(error))
-    where = ", ".join(files.texts)
+    where = files.text
     if isinstance(error, duckdb.OutOfMemoryException):
         return JackfieldError(
             Code.BUDGET_EXCEEDED, f"Reading '{where}' needs more memory than a file may.", "Read fewer columns or rows."

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..base import ROWS
+import msgspec
+
+from ..records import read_records
 from ..source import SourceConfiguration
 from ..table import Table
 
 
 def from_objects(rows: Sequence[Mapping[str, Any]], config: SourceConfiguration, source: str) -> Mapping[str, Table]:
-    """`rows`, and a table for each of `config.children`."""
-    return {ROWS: Table.from_rows([dict(row) for row in rows])} | {
-        name: Table.from_rows([]) for name in config.children
-    }
+    """`rows`, and a table for each of `config.children`. Raises SCHEMA_CHANGED, TYPE_MISMATCH."""
+    tables = read_records(
+        [msgspec.json.encode(rows)],
+        declared=config.declared,
+        contract=config.contract,
+        source=source,
+        children=config.children,
+    )
+    return {name: Table.whole(table) for name, table in tables.items()}
