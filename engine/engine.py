@@ -9,30 +9,29 @@ import math
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
+from anyio.abc import TaskGroup
 
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph
-from ..nodes.base import Budget, Inputs, NodeType, Outputs, Tables
+from ..nodes.base import Budget, Inputs, NodeType
 from .budget import CountedBudget
 from .cache import TableCache
 from .environment import Environment
 from .events import Listener, Trail, clock
 from .execution import Execution
-from .plan import Plan, compile
+from .job import Job
+from .plan import Plan, compiled
 from .pools import KeyedPools, PoolSettings
-from .runs import InputProvider, Run, RunState
+from .runs import InputProvider, Run, RunState, Session
 
 if TYPE_CHECKING:
     from .dialer import DialPolicy
     from .egress import Egress, EgressSettings
     from .tables import Database, TableSettings
-
-UNWIND_S = 0.5  # what nodes get to stop when they are cancelled; then they are left to themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,12 @@ class Engine:
         self.cache = TableCache(self.settings.cache_bytes)
         self.pools = KeyedPools(self.settings.pools)
         self._plans: OrderedDict[tuple[str, str], Plan] = OrderedDict()
-        self._stack = AsyncExitStack()
-        self._group = anyio.create_task_group()
+        self._group: TaskGroup
         self._egress: Egress | None = None
         self._database: Database | None = None
 
     async def __aenter__(self) -> Self:
-        await self._group.__aenter__()
+        self._group = await anyio.create_task_group().__aenter__()
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -119,6 +117,7 @@ class Engine:
             fresh=fresh,
             max_concurrency=max_concurrency or settings.max_concurrency or math.inf,
             max_firings=max_firings or settings.max_firings,
+            timeout_s=math.inf if timeout_s is None else timeout_s,
             deadline=math.inf if timeout_s is None else now + timeout_s,
             backoff_s=settings.backoff_s,
             input_provider=input_provider,
@@ -129,7 +128,7 @@ class Engine:
         try:
             plan = self.plan(graph, start)
             execution = Execution(run, plan, environment or Environment(), inputs)
-            job = _Job(execution, component)
+            job = Job(execution, component=component)
             self._group.start_soon(job.drive)
             outputs = await job.result()
         except JackfieldError as error:
@@ -147,7 +146,7 @@ class Engine:
         key = (graph.hash, start)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = compile(graph, self.kinds, start)
+            plan = self._plans[key] = compiled(graph, self.kinds, start)
             if len(self._plans) > self.settings.plans:
                 self._plans.popitem(last=False)
         else:
@@ -162,80 +161,9 @@ class Engine:
             self._egress = Egress(self.settings.egress, self.settings.dial_policy)
         return self._egress
 
-    def open_tables(self, budget: Budget) -> Tables:
+    def open_tables(self, budget: Budget) -> Session:
         if self._database is None:
             from .tables import Database
 
             self._database = Database(self.settings.tables)
         return self._database.session(budget)
-
-
-class _Job:
-    """A run in its task: the caller waits for it, cancels it, and does not wait for ever."""
-
-    def __init__(self, execution: Execution, component: bool) -> None:
-        self._execution = execution
-        self._component = component
-        self._over = anyio.Event()
-        self._outputs: list[tuple[str, Outputs]] = []
-        self._error: BaseException | None = None
-
-    async def drive(self) -> None:
-        run = self._execution.run
-        run.scope.deadline = run.deadline
-        try:
-            with run.scope:
-                self._outputs = await self._execution.perform(component=self._component)
-        except Exception as error:
-            self._error = error
-        finally:
-            self._close()
-            self._over.set()
-
-    async def result(self) -> list[tuple[str, Outputs]]:
-        run = self._execution.run
-        try:
-            if run.deadline == math.inf:
-                await self._over.wait()
-            else:
-                with anyio.CancelScope(deadline=run.deadline + UNWIND_S):
-                    await self._over.wait()
-        except anyio.get_cancelled_exc_class():
-            run.scope.cancel()
-            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + UNWIND_S):
-                await self._over.wait()
-            raise
-        if run.scope.cancelled_caught or not self._over.is_set():
-            raise self._cut_off()
-        if self._error is not None:
-            raise self._error
-        return [*run.bubbled, *self._outputs]
-
-    def _cut_off(self) -> JackfieldError:
-        run = self._execution.run
-        if run.unknown_writes:
-            node = run.unknown_writes[0]
-            return JackfieldError(
-                Code.OUTCOME_UNKNOWN,
-                f"Time was up while node '{node}' was writing: it may or may not have happened.",
-                "Look at the target before you repeat it, or repeat it with the same idempotency key.",
-                {"node": node, "cause": Code.QUERY_TIMEOUT.value},
-            )
-        if run.last_word is not None:
-            return run.last_word
-        return JackfieldError(
-            Code.QUERY_TIMEOUT,
-            "The run did not end in its time.",
-            "Raise `timeout_s`, or ask for less.",
-            {},
-        )
-
-    def _close(self) -> None:
-        """Streams that nobody read, then the session whose cursors they may hold."""
-        run = self._execution.run
-        for table in run.unread:
-            table.cancel()
-            table.close()
-        session, run.session = run.session, None
-        if session is not None:
-            session.close()

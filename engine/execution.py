@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import anyio
+
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph
 from ..nodes.base import Effect, Inputs, Outputs
@@ -10,7 +12,7 @@ from .context import CURRENT, NodeContext
 from .environment import Environment
 from .events import clock
 from .firing import Stuck
-from .outcomes import guarded, recovered, settled
+from .outcomes import guarded, recovered, settled, still_cancelled
 from .plan import Plan
 from .runs import DEEPEST, RunState
 from .scheduler import Fired, Ordered, Swift
@@ -54,7 +56,7 @@ class Execution:
     async def nested(
         self, path: str, graph: Graph, inputs: Inputs, environment: Environment, *, own: bool = True
     ) -> Outputs:
-        """Run another graph as a component of this run. `own`: a part of this graph, whose inputs it may fall back on."""
+        """Run another graph as a component. `own`: it is part of this graph, and may fall back on its inputs."""
         if self.depth >= DEEPEST:
             raise JackfieldError(
                 Code.BUDGET_EXCEEDED,
@@ -94,12 +96,15 @@ class Execution:
                 outputs = settled(self, place, inputs, outputs)
         except Exception as error:
             outputs = await recovered(self, place, inputs, context, error)
+        except anyio.get_cancelled_exc_class() as error:
+            await still_cancelled(context, error)
+            raise
         facts = self._sizes(outputs) if plan.tabular[place] else {}
         trail.fired(began, clock(), context.node, facts)
         return outputs
 
     async def _arguments(self, place: int, wired: Inputs) -> Inputs:
-        """What an input node fires with: the run's inputs. Required ones that are not there are asked of the callers."""
+        """What an input node fires with: the run's inputs. Required ones that are missing are asked of the callers."""
         given = {**wired, **self.inputs}
         schema = self.plan.nodes[place].configuration.get("schema")
         if not isinstance(schema, dict):
@@ -120,7 +125,7 @@ class Execution:
         return given
 
     def _sizes(self, outputs: Outputs) -> dict[str, dict[str, int | None]]:
-        """Rows of the tables among the outputs, as a fact; streams are remembered, to be closed if nobody reads them."""
+        """Rows of the tables among the outputs, as facts. Streams are remembered, to be closed if nobody reads them."""
         rows = {}
         for port, value in outputs.items():
             if isinstance(value, Table):

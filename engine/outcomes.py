@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import random
 import secrets
@@ -35,6 +36,19 @@ async def guarded(execution: Execution, place: int, inputs: Inputs, context: Con
     finally:
         if context.connector:
             run.services.cache.drop(context.connector)
+
+
+async def still_cancelled(context: Context, error: BaseException) -> None:
+    """Raises unless the run is being cancelled: a node whose own doing was cancelled has failed, and says so."""
+    await anyio.lowlevel.checkpoint_if_cancelled()
+    task = asyncio.current_task()
+    if task is not None and not task.cancelling():
+        raise JackfieldError(
+            Code.INTERNAL_ERROR,
+            f"Node '{context.node}' was cancelled, but not by its run.",
+            "Something that it waited for was cancelled from outside.",
+            {"node": context.node},
+        ) from error
 
 
 async def recovered(execution: Execution, place: int, inputs: Inputs, context: Context, error: Exception) -> Outputs:

@@ -64,7 +64,7 @@ class Plan:
     ranks: tuple[int, ...]  # of a simple plan: when each node fires in Breadboard's order
 
 
-def compile(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
+def compiled(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
     """The plan of `graph`, whose first node is `start` where that is given.
 
     Raises CONFIG_INVALID: unknown kind, dangling edge, duplicate id, a configuration that does not fit, no entry.
@@ -128,7 +128,7 @@ def compile(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
         links=tuple([_link(row, incoming, eager) for row in wires]),
         entries=entries,
         simple=simple,
-        linear=simple and len(entries) == 1 and all([len(row) < 2 for row in successors]),
+        linear=simple and len(entries) == 1 and max(map(len, successors)) < 2,
         ranks=_ranks(wires, incoming, entries) if simple else (),
     )
 
@@ -192,7 +192,14 @@ def _confluent(edges: Sequence[Edge], configuration: Mapping[str, Json]) -> bool
             controls += 1
             if edge.in_ or controls > 1:
                 return False
-        elif edge.out == WILDCARD or not edge.in_ or edge.optional or edge.constant or edge.in_ in ports or edge.in_ in configuration:
+        elif (
+            edge.out == WILDCARD
+            or not edge.in_
+            or edge.optional
+            or edge.constant
+            or edge.in_ in ports
+            or edge.in_ in configuration
+        ):
             return False
         else:
             ports.add(edge.in_)
@@ -224,7 +231,7 @@ def _throughout(
     """For which nodes it holds, and holds for everything above them; never in or below a cycle."""
     throughout = [False] * len(holds)
     for node in order:
-        throughout[node] = holds[node] and all([throughout[index[edge.from_]] for edge in incoming[node]])
+        throughout[node] = holds[node] and all(throughout[index[edge.from_]] for edge in incoming[node])
     return tuple(throughout)
 
 

@@ -121,7 +121,7 @@ class KeyedPools:
             if isinstance(error, TimeoutError):
                 raise JackfieldError(
                     Code.OVERLOADED,
-                    f"All {self._settings.size} connections to one source stayed in use for {self._settings.wait_s:g} s.",
+                    f"All {self._settings.size} connections to one source were in use for {self._settings.wait_s:g} s.",
                     "Try again; fewer calls at once, or shorter queries, would help.",
                     {"waited_s": self._settings.wait_s},
                     transient=True,

@@ -53,6 +53,12 @@ class Run:
         return self.trail.events()
 
 
+class Session(Tables, Protocol):
+    """The database while one run uses it."""
+
+    def close(self) -> None: ...
+
+
 class Services(Protocol):
     """What the engine lends to its runs."""
 
@@ -67,8 +73,8 @@ class Services(Protocol):
 
     def plan(self, graph: Graph) -> Plan: ...
 
-    def open_tables(self, budget: Budget) -> Tables:
-        """A session of the locked database; `close_tables` ends it."""
+    def open_tables(self, budget: Budget) -> Session:
+        """A session of the locked database."""
 
 
 @dataclass(slots=True)
@@ -84,12 +90,13 @@ class RunState:
     fresh: bool = False
     max_concurrency: float = math.inf
     max_firings: int = 100_000
+    timeout_s: float = math.inf
     deadline: float = math.inf
     backoff_s: float = 0.2
     input_provider: InputProvider | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     bubbled: list[tuple[str, Outputs]] = field(default_factory=list)
-    session: Tables | None = None
+    session: Session | None = None
     unread: list[Table] = field(default_factory=list)  # streams that passed by; closed at the end unless read
     unknown_writes: list[str] = field(default_factory=list)  # writing nodes cut off before they said how it went
     last_word: JackfieldError | None = None  # what a writing node said when it was cut off

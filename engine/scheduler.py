@@ -176,6 +176,7 @@ class Ordered:
             if not turn:
                 turn = FIRINGS_A_TURN
                 await anyio.lowlevel.checkpoint()
+        self._deliver()  # of a firing that was refused
 
     def _start(self, flights: list[Flight]) -> None:
         assert self._group is not None
@@ -254,13 +255,12 @@ class Ordered:
             self._forced.discard(node)
             inputs = queues.take(node)
             self._firings += 1
-            if self._firings > self._execution.run.max_firings:
-                self._end(self._too_many(node))
-                break
             for target in plan.successors[node]:
                 senders[target] += 1
             flight = self._ahead.pop(node, None)
-            if flight is None:
+            if self._firings > self._execution.run.max_firings:
+                flight = self._refused(node)
+            elif flight is None:
                 flight = Flight(node, inputs)
                 flights.append(flight)
                 if plan.effects[node] is Effect.WRITES:
@@ -318,12 +318,16 @@ class Ordered:
                     stack.append(to)
         return not any(is_output and possible[place] for place, is_output in enumerate(plan.is_output))
 
-    def _too_many(self, node: int) -> JackfieldError:
+    def _refused(self, node: int) -> Flight:
+        """A firing too many: an error that comes in its turn."""
         limit = self._execution.run.max_firings
         path = self._execution.path(node)
-        return JackfieldError(
+        flight = Flight(node, {})
+        flight.done = True
+        flight.error = JackfieldError(
             Code.BUDGET_EXCEEDED,
             f"The graph fired {limit:,} times and was still going, at node '{path}'.",
             "A loop must have a way to end; raise the limit of firings if it has.",
             {"node": path, "limit": limit},
         )
+        return flight

@@ -65,7 +65,7 @@ class EnvironmentSecrets:
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret of at least six characters hidden: raw, URL-, base64- and JSON-escaped, longest first."""
+    """`text` with every secret of at least six characters hidden: raw, URL-, base64-, JSON-escaped."""
     spellings = {form for secret in secrets if len(secret) >= SHORTEST_HIDDEN for form in _spellings(secret)}
     for form in sorted(spellings, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
