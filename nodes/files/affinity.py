@@ -63,20 +63,22 @@ def later_array(values: Sequence[Any], field: pa.Field[Any], file: str) -> pa.Ar
 def converted(values: Sequence[Any], kind: str) -> pa.Array[Any]:
     import pyarrow as pa
 
+    result: pa.Array[Any]
     match kind:
         case "":
-            return pa.array(values)
+            result = pa.array(values)
         case "bool":
             if any(value not in (0, 1, None) for value in values):
                 raise ValueError
-            return pa.array([None if value is None else bool(value) for value in values], pa.bool_())
+            result = pa.array([None if value is None else bool(value) for value in values], pa.bool_())
         case "date32[day]":
-            return pa.array(values, pa.string()).cast(pa.date32())
+            result = pa.array(values, pa.string()).cast(pa.date32())
         case "timestamp[us]":
-            stamps: pa.Array[Any] = pa.array(values, pa.string()).cast(pa.timestamp("us"))
-            return stamps
-    plain = {"int64": pa.int64(), "double": pa.float64(), "binary": pa.binary(), "string": pa.string()}
-    return pa.array(values, plain.get(kind, pa.null()))
+            result = pa.array(values, pa.string()).cast(pa.timestamp("us"))
+        case _:
+            plain = {"int64": pa.int64(), "double": pa.float64(), "binary": pa.binary(), "string": pa.string()}
+            result = pa.array(values, plain.get(kind, pa.null()))
+    return result
 
 
 def texts(values: Sequence[Any]) -> pa.Array[Any]:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def scratch(memory: str = "256MB") -> duckdb.DuckDBPyConnection:
-    """A database in memory, of its own; it spills into the system's temporary folder. The caller closes it."""
+def scratch(memory: str = "256MB", spill: str = "") -> duckdb.DuckDBPyConnection:
+    """A database in memory, of its own; it spills into the folder `spill`. The caller closes it."""
     import tempfile
 
     import duckdb
@@ -25,7 +25,7 @@ def scratch(memory: str = "256MB") -> duckdb.DuckDBPyConnection:
         config={
             "threads": 2,
             "memory_limit": memory,
-            "temp_directory": tempfile.gettempdir(),
+            "temp_directory": spill or tempfile.gettempdir(),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         },

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from . import parquet
+from . import csv, json, jsonl, parquet
 from .base import AnySaveType
 
-SAVES: Final[tuple[AnySaveType, ...]] = (parquet.SAVE,)
+SAVES: Final[tuple[AnySaveType, ...]] = (parquet.SAVE, csv.SAVE, json.SAVE, jsonl.SAVE)
 
 
 def by_name() -> Mapping[str, AnySaveType]:

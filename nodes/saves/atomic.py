@@ -32,7 +32,7 @@ def temporary(name: str) -> str:
 
 def clean(folder: int) -> list[str]:
     """Remove what killed saves left in `folder`, an open folder that the caller has locked; the names removed."""
-    left = [name for name in os.listdir(folder) if name.startswith(".") and name.endswith(SUFFIX)]
+    left = [name for name in os.listdir(folder) if name.startswith(".") and SUFFIX in name]
     for name in left:
         remove(folder, name)
     return left
@@ -42,7 +42,7 @@ def clean_below(folder: Path) -> list[str]:
     """Remove leftovers in `folder` and all folders below it; for the start of a process. Locked folders are left."""
     removed: list[str] = []
     for place, _, files in os.walk(folder):
-        if not any(name.endswith(SUFFIX) for name in (*files, *os.listdir(place))):
+        if not any(SUFFIX in name for name in (*files, *os.listdir(place))):
             continue
         with suppress(OSError):
             at = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -92,12 +92,13 @@ class Replacement:
     """A file being written beside its place. `path` opens it for other libraries."""
 
     folder: int
+    parent: str
     name: str
     file: BinaryIO
 
     @property
     def path(self) -> str:
-        return f"/proc/self/fd/{self.folder}/{self.name}"
+        return f"{self.parent}/{self.name}"
 
     def publish(self, place: Located, before: Callable[[os.stat_result], None]) -> None:
         """Make it `place`. `before` learns what identifies the new file, just before it becomes visible."""
@@ -123,13 +124,19 @@ def replacing(
     )
     try:
         with os.fdopen(descriptor, "r+b") as file:
-            replacement = Replacement(folder, name, file)
+            replacement = Replacement(folder, folder_path(folder, place), name, file)
             yield replacement
             replacement.publish(place, before)
     except BaseException:
         with suppress(OSError):
             os.unlink(name, dir_fd=folder)
         raise
+
+
+def folder_path(folder: int, place: Located) -> str:
+    """A path by which other libraries reach the open `folder`."""
+    through = f"/proc/self/fd/{folder}"
+    return through if os.path.exists(through) else str(place.path.parent)
 
 
 def mode_of(place: Located, folder: int) -> int:

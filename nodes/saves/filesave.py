@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from ..files.confine import Located, locate
 from ..files.opened import Opened, open_all
 from ..table import Table
 from .atomic import Replacement, locked, replacing
-from .base import CanSave, Mode, SaveConfiguration, Saved
+from .base import CanSave, SaveConfiguration, Saved
 from .journal import Journal
 
 if TYPE_CHECKING:
@@ -27,20 +27,7 @@ class FileSave(SaveConfiguration):
     path: str = Field(description="File, relative to the connector file; folders are made as needed")
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One save into a file: `old` is what is there (None: nothing, or it is not to be kept), `rows` what comes."""
-
-    config: FileSave
-    place: Located
-    folder: int
-    old: Opened | None
-    rows: Batches
-    to: Replacement
-
-    @property
-    def mode(self) -> Mode:
-        return self.config.mode if self.old is not None else "overwrite"
+F = TypeVar("F", bound=FileSave)
 
 
 class Batches:
@@ -69,10 +56,19 @@ class Batches:
         self._table.cancel()
 
 
-Write = Callable[[Job], None]
+@dataclass(frozen=True, slots=True)
+class Job(Generic[F]):
+    """One save into a file: `old` is what is there (None: nothing, or nothing that is kept), `rows` what comes."""
+
+    config: F
+    place: Located
+    folder: int
+    old: Opened | None
+    rows: Batches
+    to: Replacement
 
 
-async def save_file(config: FileSave, table: Table, context: Context, write: Write) -> Saved:
+async def save_file(config: F, table: Table, context: Context, write: Callable[[Job[F]], None]) -> Saved:
     """Let `write` make the new file, then put it in its place. Repeats of an idempotency key write nothing."""
     check_columns(config, table)
     batches = Batches(table)

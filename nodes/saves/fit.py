@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...graphs.errors import Code, JackfieldError
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def same_columns(new: list[str], old: list[str], target: str) -> None:
+def same_columns(new: Sequence[str], old: Sequence[str], target: str) -> None:
     """Raises SCHEMA_CHANGED when the names differ; their order may."""
     added = [name for name in new if name not in old]
     gone = [name for name in old if name not in new]

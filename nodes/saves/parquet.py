@@ -7,12 +7,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ..base import Context
+from ..files import duck
 from ..table import Table
 from .base import CanSave, Saved, SaveType
 from .filesave import FileSave, Job, can_save_file, save_file
 from .fit import fitting
+from .staging import spilling, stage
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 GROUP_ROWS: Final = 122_880
@@ -23,7 +26,8 @@ class ParquetSave(FileSave):
     """A Parquet file."""
 
 
-def write(job: Job) -> None:
+def write(job: Job[ParquetSave]) -> None:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if job.old is None:
@@ -33,7 +37,25 @@ def write(job: Job) -> None:
         there = pq.ParquetFile(old)
         schema = there.schema_arrow
         fit = fitting(job.rows.schema, schema, job.config.path)
-        write_batches(job.to.file, schema, chain(there.iter_batches(), map(fit, job.rows)))
+        fresh = map(fit, job.rows)
+        if job.config.mode == "append":
+            write_batches(job.to.file, schema, chain(there.iter_batches(), fresh))
+            return
+    with spilling(job.folder, job.to.parent) as connection:
+        stage(connection, pa.RecordBatchReader.from_batches(schema, fresh), job.config.key)
+        source = f"read_parquet({duck.literal(job.old.paths[0])}, hive_partitioning=false)"
+        write_batches(job.to.file, schema, merged(connection, source, schema, job.config))
+
+
+def merged(
+    connection: duckdb.DuckDBPyConnection, source: str, schema: pa.Schema, config: FileSave
+) -> Iterator[pa.RecordBatch]:
+    """The rows of `source` with other keys than those staged, then those staged."""
+    same = " AND ".join(f"o.{duck.name(column)} = f.{duck.name(column)}" for column in config.key)
+    kept = f"SELECT * FROM {source} o WHERE NOT EXISTS (SELECT 1 FROM fresh f WHERE {same})"
+    for query in (kept, "SELECT * FROM fresh"):
+        for batch in connection.sql(query).to_arrow_reader(50_000):
+            yield batch.select(schema.names).cast(schema)
 
 
 def write_batches(file: BinaryIO, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:

@@ -61,7 +61,7 @@ async def test_json_records_give_columns_and_child_tables(tmp_path: Path) -> Non
     (tmp_path / "a.json").write_text(
         '{"data": {"items": [{"id": 7, "place": {"city": "Oslo"}, "parts": [{"n": 1}, {"n": 2}]}]}}'
     )
-    configuration = {"path": "a.json", "data_path": "data.items", "children": ["parts"]}
+    configuration: dict[str, Any] = {"path": "a.json", "data_path": "data.items", "children": ["parts"]}
     assert (await rows(tmp_path, **configuration))[0]["place_city"] == "Oslo"
     parts = await read(tmp_path, "parts", **configuration)
     assert parts.to_pylist() == [{"_parent_id": 7, "_index": 0, "n": 1}, {"_parent_id": 7, "_index": 1, "n": 2}]
