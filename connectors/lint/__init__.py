@@ -1,0 +1,101 @@
+"""Lint: the full schema check and the five-principles audit of connector files, each finding at its line and column.
+
+`RULES` run in order over a native document taken apart; a graph file is checked as a graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from ...graphs.bgl import from_json
+from ...graphs.errors import JackfieldError
+from ...graphs.findings import Finding, Place, Severity
+from .. import text
+from ..formats import FORMATS
+from ..formats.native import NATIVE
+from ..native.parts import parts_of
+from .codes import CODES
+from .descriptions import descriptions
+from .parameters import parameters
+from .paths import paths
+from .results import results
+from .secrets import secrets
+from .shapes import shapes
+from .sql import sql
+from .subject import Columns, Subject
+from .tables import tables
+from .templates import templates
+
+Rule = Callable[[Subject], Iterator[Finding]]
+RULES: Final[tuple[Rule, ...]] = (
+    secrets,
+    templates,
+    paths,
+    shapes,
+    tables,
+    sql,
+    descriptions,
+    parameters,
+    results,
+)
+GRAVITY: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def lint(
+    subject: Path | str,
+    *,
+    path: Path | None = None,
+    columns: Columns | None = None,
+    sensitive: Iterable[str] = (),
+) -> tuple[Finding, ...]:
+    """All findings about a file (a Path) or about a text, in the order in which they stand.
+
+    `path` is where a text will be saved; `columns` asks sources for their real columns; `sensitive` are names of
+    fields that no tool may give. Raises nothing for what the file holds.
+    """
+    file = text.read_file(subject) if isinstance(subject, Path) else text.parse(subject, path)
+    if isinstance(file, Finding):
+        return (_tagged(file),)
+    dialect = next((dialect for dialect in FORMATS if dialect.matches(file.value)), None)
+    if dialect is None:
+        message = "This is no connector: it has neither sources and tools nor nodes and edges."
+        place = Place(file.file, "", 1, 1)
+        return (Finding("FORMAT_UNKNOWN", Severity.ERROR, message, place, "`jackfield new` writes one to start from."),)
+    if dialect is not NATIVE:
+        return _graph(file)
+    parts = parts_of(file)
+    looked_at = Subject(parts, columns, frozenset(sensitive))
+    found = [_tagged(finding) for finding in parts.findings]
+    for rule in RULES:
+        found.extend(rule(looked_at))
+    return in_order(found)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """By file and place, and the graver first where two stand together."""
+    return tuple(
+        sorted(
+            dict.fromkeys(findings),
+            key=lambda f: (f.place.file, f.place.line or 0, f.place.column or 0, GRAVITY[f.severity], f.code),
+        )
+    )
+
+
+def _tagged(finding: Finding) -> Finding:
+    known = CODES.get(finding.code)
+    return finding if known is None else replace(finding, principle=known.principle)
+
+
+def _graph(file: text.FileText) -> tuple[Finding, ...]:
+    from ...nodes import registry
+    from ...nodes.checking import check_graph
+
+    try:
+        graph = from_json(file.value, url=file.file)
+    except JackfieldError as error:
+        place = file.place(str(error.details.get("pointer", "")))
+        return (Finding("GRAPH_INVALID", Severity.ERROR, error.message, place, error.hint),)
+    return in_order(check_graph(graph, registry(), file=file.file, document=file.document))

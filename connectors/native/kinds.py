@@ -12,6 +12,7 @@ from ...graphs.findings import Severity
 from ...nodes import registry, saves
 from .validate import Report, fitting
 
+FILE_FORMATS: Final = ("csv", "json", "jsonl", "parquet", "sqlite", "duckdb")  # short for type file with the format
 SOURCE_TYPES: Final = ("rest", "postgres", "mysql", "file", "rows")
 
 
@@ -61,8 +62,9 @@ def _of_kind(
     if model is None and (what == "save" or name in SOURCE_TYPES):
         return dict(configuration)
     if model is None:
-        message = f"There is no {what} type '{name}'; expected one of {', '.join(models)}."
-        report("INVALID_VALUE", Severity.ERROR, f"{pointer}/type", message, nearest(name, models))
+        known = [*models, *FILE_FORMATS] if what == "source" else list(models)
+        message = f"There is no {what} type '{name}'; expected one of {', '.join(known)}."
+        report("INVALID_VALUE", Severity.ERROR, f"{pointer}/type", message, nearest(name, known))
         return None
     return fitting(model, configuration, pointer, report)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .filters import select_of
+from .kinds import FILE_FORMATS
 from .mapping import request_of
 from .rewriting import Rewriting, objects
 
@@ -24,7 +25,6 @@ SOURCE_ALIASES: Final[Mapping[str, str]] = {
     "mariadb": "mysql",
     "elliot": "file",
 }
-FORMATS: Final = ("csv", "json", "jsonl", "parquet", "sqlite", "duckdb")
 # Facts about a source that some other program wrote down at run time. They say nothing about the connector.
 BOOKKEEPING: Final = ("row_count", "config_snapshot", "managed", "created_at", "updated_at")
 ENVIRONMENT: Final = re.compile(r"\{\{\s*env:([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -55,7 +55,7 @@ def _source(source: dict[str, Any], pointer: str, rewriting: Rewriting, folder: 
         source.pop(name, None)
     kind = source.get("type")
     if isinstance(kind, str):
-        if kind in FORMATS:
+        if kind in FILE_FORMATS:
             source["type"] = "file"
             source.setdefault("format", kind)
             rewriting.came_from(f"{pointer}/format", f"{pointer}/type")

@@ -6,8 +6,9 @@ A field that the model does not know is a warning and is left out; any other mis
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -16,6 +17,7 @@ from ...graphs.findings import Severity
 
 M = TypeVar("M", bound=BaseModel)
 MISSING: Final = object()
+SECRET_FIELD: Final = re.compile(r"secret|passw|token|dsn|api_?key|authori[sz]ation", re.IGNORECASE)
 Report = Callable[[str, Severity, str, str, str], None]  # code, severity, pointer, message, hint
 
 
@@ -65,13 +67,10 @@ def _path(value: Any, detail: ErrorDetails) -> list[str | int]:
     """The error's place in the document: pydantic's own, without the names of models and union members in it."""
     path: list[str | int] = []
     for part in detail["loc"]:
-        if (isinstance(value, Mapping) and isinstance(part, str) and part in value) or (
-            isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
-        ):
-            value = value[part]
-        else:
-            continue
-        path.append(part)
+        found = _step(value, part)
+        if found is not MISSING:
+            value = found
+            path.append(part)
     return path
 
 
@@ -96,42 +95,55 @@ def _unknown(
     model: type[BaseModel], value: Mapping[str, Any], path: list[str | int], pointer: str, report: Report
 ) -> None:
     name = str(path[-1]) if path else ""
-    known = list(_names(model)) if len(path) == 1 else []
-    close = difflib.get_close_matches(name, [n for n in known if n not in value], 1)
+    holder: Any = value
+    for part in path[:-1]:
+        holder = _step(holder, part)
+    known = [field for field in _names(_model_at(model, path[:-1])) if field not in holder]
+    close = difflib.get_close_matches(name, known, 1)
     hint = f"Did you mean '{close[0]}'?" if close else ""
-    report(
-        "UNKNOWN_FIELD",
-        Severity.WARNING,
-        pointer + _pointer(path),
-        f"Field '{name}' is not known here and is not read.",
-        hint,
-    )
+    message = f"Field '{name}' is not known here and is not read."
+    report("UNKNOWN_FIELD", Severity.WARNING, pointer + _pointer(path), message, hint)
 
 
-def _names(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
+def _names(model: Any) -> list[str]:
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return [field.alias or name for name, field in model.model_fields.items()]
+    return [name for member in get_args(model) for name in _names(member)]
+
+
+def _model_at(model: Any, path: list[str | int]) -> Any:
+    """The model, or union of models, of what stands at `path` inside a document of `model`."""
+    for part in path:
+        if isinstance(part, int):
+            continue  # an item of a list: the annotation holds its model already
+        members = [model, *get_args(model)]
+        fields = [
+            field.annotation
+            for member in members
+            if isinstance(member, type) and issubclass(member, BaseModel)
+            for name, field in member.model_fields.items()
+            if part in (name, field.alias)
+        ]
+        if not fields:
+            return None
+        model = fields[0]
+    return model
 
 
 def _misfit(detail: ErrorDetails) -> tuple[str, str, str]:
+    """(code, message, hint) of an error, without the value where it may be a secret."""
     kind, last = detail["type"], str(detail["loc"][-1]) if detail["loc"] else "value"
-    context = detail.get("ctx", {})
+    found = "set" if SECRET_FIELD.search(last) else _shown(detail["input"])
     if kind == "missing":
         return "MISSING_FIELD", f"Field '{last}' is missing.", ""
     if kind in ("literal_error", "enum", "union_tag_invalid"):
         return _one_of(detail, last)
-    if kind == "string_pattern_mismatch":
-        return (
-            "INVALID_VALUE",
-            f"'{last}' is {_shown(detail['input'])}, which does not match {context.get('pattern')}.",
-            PATTERNS.get(last, ""),
-        )
     if kind == "value_error":
-        return "INVALID_VALUE", f"{str(context.get('error', detail['msg'])).rstrip('.')}.", ""
-    return (
-        "INVALID_VALUE",
-        f"'{last}' is {_shown(detail['input'])}: {detail['msg'][:1].lower()}{detail['msg'][1:]}.",
-        "",
-    )
+        return "INVALID_VALUE", f"{str(detail.get('ctx', {}).get('error', detail['msg'])).rstrip('.')}.", ""
+    if kind == "string_pattern_mismatch":
+        message = f"'{last}' is {found}, which is not of the expected form."
+        return "INVALID_VALUE", message, FORMS.get(last, f"Expected: {detail.get('ctx', {}).get('pattern')}")
+    return "INVALID_VALUE", f"'{last}' is {found}: {detail['msg'][:1].lower()}{detail['msg'][1:]}.", ""
 
 
 def _one_of(detail: ErrorDetails, last: str) -> tuple[str, str, str]:
@@ -146,7 +158,7 @@ def _one_of(detail: ErrorDetails, last: str) -> tuple[str, str, str]:
     return "INVALID_VALUE", f"'{last}' is {_shown(found)}; expected one of {', '.join(choices)}.", hint
 
 
-PATTERNS: Mapping[str, str] = {
+FORMS: Final[Mapping[str, str]] = {
     "slug": "A slug is lower-case letters, digits and single hyphens: pet-store.",
     "version": "A version is SemVer: 1.0.0, 1.2.0-rc.1.",
     "id": "An id is snake_case: list_animals.",

@@ -1,0 +1,165 @@
+"""No secret stands in a file. A finding names the field and the kind of secret, and never repeats the value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ...graphs.findings import Finding
+from .subject import Subject, texts
+
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LOOKS_LIKE_A_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*")
+REFERENCE: Final = re.compile(r"\{\{\s*env:[A-Za-z_][A-Za-z0-9_]*\s*\}\}")
+SECRET_FIELD: Final = re.compile(
+    r"secret|passw|passphrase|token|api[_-]?key|authori[sz]ation|credential", re.IGNORECASE
+)
+NAMING_FIELDS: Final = ("secret_key", "user_secret_key", "pass_secret_key")
+# Names, not secrets, although they have such a word in them.
+HARMLESS_FIELDS: Final = frozenset(
+    ("header_name", "cursor_param", "token_url", "max_token_estimate", "page_token_param")
+)
+
+KINDS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
+    ("a live or test API key", re.compile(r"\b[sr]k_(live|test)_[A-Za-z0-9]{8,}")),
+    ("an AWS access key", re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("a GitHub token", re.compile(r"\b(gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})")),
+    ("a Slack token", re.compile(r"\bxox[abposr]-[A-Za-z0-9-]{10,}")),
+    ("a Google API key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}")),
+    ("an API key", re.compile(r"\bsk-[A-Za-z0-9_-]{20,}")),
+    ("a JSON Web Token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")),
+    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
+    ("a password in an address", re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s:@]+:(?!\{\{)[^/\s@{]+@", re.IGNORECASE)),
+    ("a password in a DSN", re.compile(r"\bpassword\s*=\s*(?!\{\{)[^\s{]+", re.IGNORECASE)),
+    ("bearer or basic credentials", re.compile(r"^(bearer|basic)\s+[A-Za-z0-9+/=_.-]{12,}$", re.IGNORECASE)),
+)
+ENVIRONMENT_HINT: Final = "Put it into an environment variable and write its name, or {{ env:NAME }}."
+
+
+def secrets(subject: Subject) -> Iterator[Finding]:
+    document = subject.parts.document
+    for pointer, text in texts(document, ""):
+        yield from _literal(subject, pointer, text)
+    for pointer, owner, auth in _authorisations(document):
+        yield from _names(subject, pointer, owner, auth)
+        yield from _oauth2(subject, pointer, owner, auth)
+    for index, source in enumerate(_dicts(document.get("sources"))):
+        yield from _in_url(subject, f"/sources/{index}", source)
+    yield from _exposed(subject)
+
+
+def _literal(subject: Subject, pointer: str, text: str) -> Iterator[Finding]:
+    field = pointer.rpartition("/")[2]
+    in_url = field in ("url", "base_url")
+    for kind, pattern in KINDS:
+        if pattern.search(text):
+            code = "SECRET_IN_URL" if in_url else "SECRET_LITERAL"
+            message = f"'{field}' holds {kind} in the open."
+            yield subject.finding(code, pointer, message, ENVIRONMENT_HINT, owner_of(pointer))
+            return
+    secret_field = SECRET_FIELD.search(field) and field not in HARMLESS_FIELDS and field not in NAMING_FIELDS
+    in_text = re.match(r"/(tools|skills)/\d+/(description|name|id|sql|prompt_template)$", pointer)
+    if secret_field and not in_text and random_looking(REFERENCE.sub("", text)):
+        message = f"'{field}' holds what looks like a secret."
+        yield subject.finding("SECRET_LITERAL", pointer, message, ENVIRONMENT_HINT, owner_of(pointer))
+
+
+def random_looking(text: str) -> bool:
+    """Whether a text is long, of one word, and as mixed as keys are."""
+    if len(text) < 16 or re.search(r"\s", text) or LOOKS_LIKE_A_NAME.fullmatch(text) or text.startswith(":"):
+        return False
+    counts = Counter(text)
+    entropy = -sum(n / len(text) * math.log2(n / len(text)) for n in counts.values())
+    return entropy > 3.3 and any(c.isdigit() for c in text)
+
+
+def _authorisations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for name in ("sources", "tools", "saves"):
+        for index, item in enumerate(_dicts(document.get(name))):
+            holder = item.get("request") if name == "tools" else item
+            pointer = f"/{name}/{index}" + ("/request" if name == "tools" else "")
+            if isinstance(holder, Mapping) and isinstance(holder.get("auth"), Mapping):
+                yield f"{pointer}/auth", str(item.get("id", "")), holder["auth"]
+
+
+def _names(subject: Subject, pointer: str, owner: str, auth: Mapping[str, Any]) -> Iterator[Finding]:
+    for field in NAMING_FIELDS:
+        value = auth.get(field)
+        if not isinstance(value, str) or (VARIABLE.fullmatch(value) and not _is_secret(value)):
+            continue
+        message = f"'{field}' of '{owner}' is not the name of an environment variable; what stands there is never sent."
+        hint = 'Write the name alone: "secret_key": "SHOP_TOKEN".'
+        yield subject.finding("AUTH_LITERAL_SECRET", f"{pointer}/{field}", message, hint, owner)
+
+
+def _is_secret(text: str) -> bool:
+    return any(pattern.search(text) for _, pattern in KINDS) or random_looking(text)
+
+
+def _oauth2(subject: Subject, pointer: str, owner: str, auth: Mapping[str, Any]) -> Iterator[Finding]:
+    if auth.get("type") != "oauth2":
+        return
+    missing = [name for name in ("client_id", "client_secret", "token_url") if not auth.get(name)]
+    if missing:
+        message = f"The oauth2 of '{owner}' lacks {', '.join(missing)}."
+        hint = "Give the token_url, and client_id and client_secret as {{ env:NAME }}."
+        yield subject.finding("AUTH_OAUTH2_MISSING_CONFIG", pointer, message, hint, owner)
+    for name in ("client_id", "client_secret"):
+        value = auth.get(name)
+        if isinstance(value, str) and not REFERENCE.fullmatch(value) and not LOOKS_LIKE_A_NAME.fullmatch(value):
+            message = f"'{name}' of '{owner}' is written out."
+            yield subject.finding("AUTH_OAUTH2_CLIENT_NOT_ENV", f"{pointer}/{name}", message, ENVIRONMENT_HINT, owner)
+    if auth.get("scope") == "per_user":
+        for name in ("secret_key", "access_token", "refresh_token"):
+            if isinstance(auth.get(name), str):
+                message = f"'{owner}' asks for credentials of each user, and '{name}' is one variable for all."
+                hint = f"Leave '{name}' out: each user's is kept in the credential store."
+                yield subject.finding("AUTH_PER_USER_SLOT_IS_ENV", f"{pointer}/{name}", message, hint, owner)
+
+
+def _in_url(subject: Subject, pointer: str, source: Mapping[str, Any]) -> Iterator[Finding]:
+    """A url that carries the name of the source's secret, or a secret-like query parameter with a plain value."""
+    url, auth = source.get("url"), source.get("auth")
+    if not isinstance(url, str):
+        return
+    name = auth.get("secret_key") if isinstance(auth, Mapping) else None
+    query = urlsplit(url).query if "://" in url else ""
+    carried = any(
+        SECRET_FIELD.search(part.partition("=")[0]) and part.partition("=")[2] and "{" not in part
+        for part in query.split("&")
+    )
+    if (isinstance(name, str) and len(name) > 3 and name in url) or carried:
+        message = f"The url of '{source.get('id')}' carries a secret; urls end up in logs."
+        hint = 'Use "auth": {"type": "api_key", "secret_key": "NAME", "header_name": "X-Api-Key"}.'
+        yield subject.finding("SECRET_IN_URL", f"{pointer}/url", message, hint, str(source.get("id", "")))
+
+
+def _exposed(subject: Subject) -> Iterator[Finding]:
+    """Fields that were declared sensitive, in what a tool gives or asks for."""
+    for field in sorted(subject.sensitive):
+        pattern = re.compile(rf"\b{re.escape(field)}\b", re.IGNORECASE)
+        for pointer, tool in subject.tools:
+            given: tuple[tuple[str, object], ...] = (
+                ("sql", tool.sql or ""),
+                ("result", list(tool.result.fields)),
+                ("output_schema", [*((tool.output_schema or {}).get("properties") or {})]),
+                ("rest_query_params", [*(tool.rest_query_params or {})]),
+                ("request", [text for _, text in texts(tool.request, "")]),
+            )
+            for part, value in given:
+                if any(pattern.search(text) for _, text in texts(value, "")):
+                    message = f"Tool '{tool.id}' exposes '{field}', which is declared sensitive."
+                    hint = "Leave the column out, or name only the columns that an agent needs."
+                    yield subject.finding("SENSITIVE_FIELD_EXPOSED", f"{pointer}/{part}", message, hint, tool.id)
+
+
+def owner_of(pointer: str) -> str:
+    return "/".join(pointer.split("/")[1:3])
+
+
+def _dicts(value: Any) -> list[Mapping[str, Any]]:
+    return [item if isinstance(item, Mapping) else {} for item in value] if isinstance(value, list) else []

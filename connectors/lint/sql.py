@@ -1,0 +1,121 @@
+"""The SQL text itself: one statement of the right kind, bound and never built."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ...graphs.errors import JackfieldError
+from ...graphs.findings import Finding
+from ...nodes.sqltext import read_only
+from ...nodes.sqltext.parameters import bound, names_in_strings
+from ..native.compile import BOUND, PATH_PARAMETER
+from ..native.document import Tool
+from ..native.names import near
+from .codes import CODES
+from .subject import Statement, Subject, texts
+
+PIECES: Final = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|(?<!')\{[A-Za-z_]\w*\}|%\([A-Za-z_]\w*\)s")
+# A bound value after one of these words is a constant where SQL wants a table or a column.
+NAMING: Final = frozenset(("FROM", "JOIN", "BY", "INTO", "TABLE", "AS"))
+
+
+def sql(subject: Subject) -> Iterator[Finding]:
+    for statement in subject.statements:
+        pieces = PIECES.search(statement.sql)
+        if pieces:
+            message = f"The SQL of '{statement.tool.id}' holds '{pieces[0]}': SQL is bound, never put together."
+            hint = "Write :name for a value; choose columns and tables in the text."
+            yield subject.finding(
+                "SQL_BUILT_OF_PIECES", statement.pointer, message, hint, statement.tool.id, pieces.span()
+            )
+            continue
+        yield from _refusals(subject, statement)
+        yield from _names(subject, statement)
+    for pointer, tool in subject.tools:
+        yield from _unused(subject, pointer, tool)
+
+
+def _refusals(subject: Subject, statement: Statement) -> Iterator[Finding]:
+    tool = statement.tool
+    if tool.at is not None and tool.category != "READ" and tool.save is None:
+        try:
+            read_only.statement_kind(statement.sql, statement.dialect)
+        except JackfieldError as error:
+            start, end = error.details.get("start", 0), error.details.get("end", 0)
+            code = "SQL_NOT_A_CHANGE" if "needs INSERT" in error.message else "SQL_INVALID"
+            yield subject.finding(code, statement.pointer, error.message, error.hint, tool.id, (start, end))
+        return
+    for problem in read_only.problems(statement.sql, statement.dialect):
+        code = problem.code if problem.code in CODES else "SQL_NOT_A_QUERY"
+        message = f"The SQL of '{tool.id}': {problem.message}"
+        yield subject.finding(code, statement.pointer, message, problem.hint, tool.id, (problem.start, problem.end))
+
+
+def _names(subject: Subject, statement: Statement) -> Iterator[Finding]:
+    tool = statement.tool
+    known = {parameter.name for parameter in tool.parameters}
+    try:
+        query = bound(statement.sql, statement.dialect)
+        in_strings = names_in_strings(statement.sql, statement.dialect)
+    except JackfieldError:
+        return  # text without tokens: reported above
+    for span in query.spans:
+        if span.name not in known:
+            message = f"':{span.name}' in the SQL of '{tool.id}' is not one of its parameters."
+            hint = near(span.name, known, "parameters")
+            yield subject.finding(
+                "PARAMETER_UNBOUND", statement.pointer, message, hint, tool.id, (span.start, span.end)
+            )
+        elif span.after in NAMING:
+            message = f"':{span.name}' of '{tool.id}' stands where SQL wants a name; a bound value names nothing."
+            hint = "Write the column or table out; to choose between columns, use CASE :name WHEN … END."
+            yield subject.finding(
+                "PARAMETER_AS_IDENTIFIER", statement.pointer, message, hint, tool.id, (span.start, span.end)
+            )
+    for span in in_strings:
+        if span.name in known:
+            message = f"':{span.name}' of '{tool.id}' stands inside a string literal, where it is text."
+            hint = f"Take it out of the quotes: '%' || :{span.name} || '%'."
+            yield subject.finding(
+                "PARAMETER_IN_STRING", statement.pointer, message, hint, tool.id, (span.start, span.end)
+            )
+
+
+def _unused(subject: Subject, pointer: str, tool: Tool) -> Iterator[Finding]:
+    if tool.graph is not None:
+        return
+    used = used_names(subject, tool)
+    for index, parameter in enumerate(tool.parameters):
+        if used is not None and parameter.name not in used:
+            message = f"Parameter '{parameter.name}' of '{tool.id}' changes nothing: neither SQL nor request uses it."
+            place = f"{pointer}/parameters/{index}/name"
+            yield subject.finding("PARAMETER_UNUSED", place, message, "Use it, or take it out.", tool.id)
+
+
+def used_names(subject: Subject, tool: Tool) -> set[str] | None:
+    """The parameters that a tool's SQL, request and sources name; None where its SQL has no tokens."""
+    used: set[str] = set()
+    if tool.sql is not None:
+        try:
+            used |= set(bound(tool.sql, subject.dialect_of(tool)).names)
+            used |= {span.name for span in names_in_strings(tool.sql, subject.dialect_of(tool))}
+        except JackfieldError:
+            return None
+    used |= named_in(tool.request)
+    used |= named_in(tool.rest_query_params)
+    for source in subject.parts.sources.values():
+        used |= named_in(source.configuration)
+    return used
+
+
+def named_in(value: object) -> set[str]:
+    """Arguments that a request or a source refers to: `{name}` in a url, `:name` as a whole value."""
+    found: set[str] = set()
+    for pointer, text in texts(value, ""):
+        if BOUND.fullmatch(text):
+            found.add(text[1:])
+        if pointer.endswith("/url"):
+            found |= {match.strip("{} ") for match in PATH_PARAMETER.findall(text)}
+    return found
