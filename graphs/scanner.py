@@ -128,7 +128,8 @@ class Spans:
             if error.msg.startswith("Unterminated") or self.text[error.pos] == "\n":
                 message, hint = _STRING_ERRORS[0][1]
                 self._refuse(message, at, hint, self.text.find("\n", at) - at)
-            self._refuse(message, error.pos, hint)
+            escape = self.text.rfind("\\", at, error.pos + 1) if "\\" in error.msg else -1
+            self._refuse(message, error.pos if escape < 0 else escape, hint)
         if not value.isascii() and (half := _SURROGATE.search(value)):
             self._refuse(
                 "A string holds one half of a surrogate pair.",

@@ -1,0 +1,62 @@
+"""Checks of a graph before it runs: each rule is a function that reads one graph and gives findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from ..findings import Finding
+from ..model import Graph
+from ..pointers import pointer as pointer_to
+from ..positions import Document
+from .edges import dangling_edges, unfinished_edges, unknown_ports
+from .nodes import duplicate_ids, missing_inputs, unknown_types
+from .reach import unfired_nodes
+from .subgraphs import unknown_subgraphs
+from .subject import PortsLike, PortsOf, Rule, Subject
+from .types import incompatible_ports
+
+__all__ = ["RULES", "PortsLike", "PortsOf", "Rule", "Subject", "check"]
+
+RULES: Final[tuple[Rule, ...]] = (
+    duplicate_ids,
+    unknown_types,
+    unknown_subgraphs,
+    dangling_edges,
+    unfinished_edges,
+    unknown_ports,
+    incompatible_ports,
+    missing_inputs,
+    unfired_nodes,
+)
+
+
+def check(
+    graph: Graph,
+    ports_of: PortsOf,
+    *,
+    kinds: tuple[str, ...] = (),
+    file: str = "",
+    document: Document | None = None,
+    pointer: str = "",
+) -> tuple[Finding, ...]:
+    """What is wrong with `graph` and its sub-graphs, in the order of the rules.
+
+    `ports_of` gives a node's ports, None for a type that is not known; `kinds` are the known types' names. `document`
+    is the file's text with positions, and `pointer` where in it the graph begins.
+    """
+    waiting = [Subject(graph, ports_of, kinds, file, document, pointer)]
+    findings: list[Finding] = []
+    while waiting:
+        subject = waiting.pop(0)
+        findings.extend(finding for rule in RULES for finding in rule(subject))
+        waiting.extend(
+            replace(
+                subject,
+                graph=subgraph,
+                pointer=subject.pointer + pointer_to("graphs", name),
+                enclosing=subject.subgraphs,
+            )
+            for name, subgraph in subject.graph.graphs.items()
+        )
+    return tuple(findings)
