@@ -161,9 +161,9 @@ class Engine:
             self._egress = Egress(self.settings.egress, self.settings.dial_policy)
         return self._egress
 
-    def open_tables(self, budget: Budget) -> Session:
+    def open_tables(self, budget: Budget, deadline: float) -> Session:
         if self._database is None:
             from .tables import Database
 
             self._database = Database(self.settings.tables)
-        return self._database.session(budget)
+        return self._database.session(budget, deadline)

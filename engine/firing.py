@@ -85,13 +85,8 @@ class PortQueues:
 
     def stuck(self) -> tuple[Stuck, ...]:
         """What never fired, and why. Nodes that stand alone beside an entry are not meant to fire."""
-        found = []
-        for node, fired in enumerate(self.fired):
-            if not fired:
-                held = {**self._heads[node], **self._constants.get(node, {})}
-                missing = tuple([port for port in sorted(self._plan.needs[node]) if port not in held])
-                found.append(Stuck(self._plan.ids[node], missing, tuple(held)))
-        return tuple(found)
+        held = [{*heads, *self._constants.get(node, {})} for node, heads in enumerate(self._heads)]
+        return _stuck(self._plan, self.fired, held)
 
     def _put(self, node: int, port: str, value: Value, constant: bool) -> None:
         heads = self._heads[node]
@@ -143,10 +138,14 @@ class Arrivals:
         return ready
 
     def stuck(self) -> tuple[Stuck, ...]:
-        found = []
-        for node, fired in enumerate(self.fired):
-            if not fired:
-                held = self._inputs[node] or {}
-                missing = tuple([port for port in sorted(self._plan.needs[node]) if port not in held])
-                found.append(Stuck(self._plan.ids[node], missing, tuple(held)))
-        return tuple(found)
+        return _stuck(self._plan, self.fired, [set(inputs or ()) for inputs in self._inputs])
+
+
+def _stuck(plan: Plan, fired: Sequence[int], held: Sequence[set[str]]) -> tuple[Stuck, ...]:
+    return tuple(
+        [
+            Stuck(plan.ids[node], tuple(sorted(plan.needs[node] - ports)), tuple(sorted(ports)))
+            for node, ports in enumerate(held)
+            if not fired[node]
+        ]
+    )

@@ -73,7 +73,7 @@ class Services(Protocol):
 
     def plan(self, graph: Graph) -> Plan: ...
 
-    def open_tables(self, budget: Budget) -> Session:
+    def open_tables(self, budget: Budget, deadline: float) -> Session:
         """A session of the locked database."""
 
 
@@ -104,5 +104,5 @@ class RunState:
     @property
     def tables(self) -> Tables:
         if self.session is None:
-            self.session = self.services.open_tables(self.budget)
+            self.session = self.services.open_tables(self.budget, self.deadline)
         return self.session

@@ -56,7 +56,8 @@ class Swift:
         if not self._outputs:
             self._execution.stuck = self._arrivals.stuck()
             _, node, outputs = self._last
-            self._outputs.append((plan.ids[node], outputs))
+            if outputs:
+                self._outputs.append((plan.ids[node], outputs))
         return self._outputs
 
     def _start(self, node: int, inputs: Inputs) -> None:
