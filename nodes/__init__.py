@@ -13,6 +13,7 @@ from .invoke import invoke_node
 from .map import map_node
 from .output import output_node
 from .project import project_node
+from .rest import rest_node
 from .rows import rows_node
 from .save import save_node
 from .select import select_node
@@ -28,6 +29,7 @@ NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     map_node,
     invoke_node,
     file_node,
+    rest_node,
     rows_node,
     tool_node,
     skill_node,

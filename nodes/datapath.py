@@ -44,16 +44,19 @@ def record_slices(part: bytes, data_path: str, source: str) -> Sequence[msgspec.
 
 
 def value_at(part: bytes, path: str) -> Any:
-    """The one value at a plain dotted or JMESPath `path`, None when there is none."""
-    if _PLAIN.match(path):
+    """The one value of the key `path`, or at the dotted or JMESPath `path`; None when there is none."""
+    try:
+        top = _OBJECT.decode(part)
+        if path in top:  # such as '@odata.nextLink', which is no path
+            return msgspec.json.decode(top[path])
+        if not _PLAIN.match(path):
+            return _search(path, msgspec.json.decode(part))
         value: msgspec.Raw | bytes = part
-        try:
-            for key in path.split("."):
-                value = _OBJECT.decode(value)[key]
-        except (msgspec.ValidationError, KeyError):
-            return None
+        for key in path.split("."):
+            value = _OBJECT.decode(value)[key]
         return msgspec.json.decode(value)
-    return _search(path, msgspec.json.decode(part))
+    except (msgspec.ValidationError, KeyError):
+        return None
 
 
 def check_text(part: bytes, source: str) -> None:

@@ -107,7 +107,8 @@ def _unrolled(arrays: Column) -> tuple[pa.Table, Column, Column]:
 
     parents: Column = pc.list_parent_indices(arrays)
     objects = arrays.flatten()
-    lengths: Column = pc.fill_null(pc.list_value_length(arrays), 0)
+    counted: Column = pc.list_value_length(arrays)
+    lengths: Column = pc.fill_null(counted, 0)
     starts: Column = pc.subtract(pc.cumulative_sum(lengths), lengths).cast(pa.int64())
     places: Column = pc.subtract(pa.array(range(len(objects)), pa.int64()), starts.take(parents))
     if objects.null_count:

@@ -55,7 +55,7 @@ def read_records(
     typed null. Raises SOURCE_BAD_REPLY, and what `obey` raises.
     """
     slices = [record for part in parts for record in record_slices(_without_mark(part), data_path, source)]
-    return _tables(slices, declared, contract, source, children, columns)
+    return tables_of(slices, declared, contract, source, children, columns)
 
 
 def read_lines(
@@ -68,11 +68,14 @@ def read_lines(
     columns: Sequence[str] | None = None,
 ) -> dict[str, pa.Table]:
     """As `read_records`, from documents of one JSON object a line; empty lines are skipped."""
-    lines: list[bytes] = []
-    for part in parts:
-        check_text(part, source)
-        lines += [line for line in _without_mark(part).split(b"\n") if line and not line.isspace()]
-    return _tables(lines, declared, contract, source, children, columns)
+    lines = [line for part in parts for line in line_slices(part, source)]
+    return tables_of(lines, declared, contract, source, children, columns)
+
+
+def line_slices(part: bytes, source: str) -> list[bytes]:
+    """The lines of `part` that are not empty."""
+    check_text(part, source)
+    return [line for line in _without_mark(part).split(b"\n") if line and not line.isspace()]
 
 
 def finished(
@@ -90,8 +93,8 @@ def finished(
     rows = tables["rows"]
     if declared is not None and (rows.num_rows or rows.num_columns):
         rows = obey(rows, declared, contract, source)
-    elif not rows.num_rows:
-        rows = _empty(declared, columns)
+    elif declared is not None:
+        rows = arrow_schema(declared).empty_table()
     result = {"rows": _with_dates(rows, declared or ())}
     for child in children:
         found = tables.get(child)
@@ -99,18 +102,33 @@ def finished(
             found = pa.table({PARENT: pa.array([], pa.int64()), INDEX: pa.array([], pa.int64())})
         result[child] = _joinable(_with_dates(found, (PARENT,)), rows)
     if columns is not None:
-        result["rows"] = _selected(result["rows"], columns)
+        result["rows"] = selected(result["rows"], columns)
     return result
 
 
-def _tables(
+def selected(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Those of `columns`, by name in any case. Of no rows, nothing is known: then each is there, typed null."""
+    import pyarrow as pa
+
+    found = {name.lower(): name for name in rows.column_names}
+    if rows.num_rows:
+        wanted = {name.lower() for name in columns}
+        return rows.select([name for name in rows.column_names if name.lower() in wanted])
+    for name in columns:
+        if name.lower() not in found:
+            rows = rows.append_column(name, pa.nulls(0))
+    return rows
+
+
+def tables_of(
     records: Sequence[msgspec.Raw | bytes],
     declared: Mapping[str, str] | None,
     contract: Contract,
     source: str,
-    children: Sequence[str],
-    columns: Sequence[str] | None,
+    children: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
 ) -> dict[str, pa.Table]:
+    """What `read_records` gives, of the JSON of each record."""
     import pyarrow as pa
 
     try:
@@ -309,19 +327,6 @@ def _joinable(child: pa.Table, rows: pa.Table) -> pa.Table:
     if fitted is None:
         return child.set_column(0, PARENT, misfits(column, target)[0])
     return child.set_column(0, PARENT, fitted)
-
-
-def _empty(declared: Mapping[str, str] | None, columns: Sequence[str] | None) -> pa.Table:
-    import pyarrow as pa
-
-    if declared is not None:
-        return arrow_schema(declared).empty_table()
-    return pa.table({name: pa.nulls(0) for name in columns or ()})
-
-
-def _selected(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    wanted = {name.lower() for name in columns}
-    return rows.select([name for name in rows.column_names if name.lower() in wanted])
 
 
 def _without_mark(part: bytes) -> bytes:
