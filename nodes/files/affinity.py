@@ -35,7 +35,8 @@ def first_array(values: Sequence[Any], wish: str) -> pa.Array[Any]:
     """The column as its table wishes where the values allow it, else in the type that they have, else as text."""
     import pyarrow as pa
 
-    for kind in (wish, ""):
+    zoned = ("timestamp[us, tz=UTC]",) if wish == "timestamp[us]" else ()
+    for kind in (wish, *zoned, ""):
         try:
             return converted(values, kind)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
@@ -75,6 +76,8 @@ def converted(values: Sequence[Any], kind: str) -> pa.Array[Any]:
             result = pa.array(values, pa.string()).cast(pa.date32())
         case "timestamp[us]":
             result = pa.array(values, pa.string()).cast(pa.timestamp("us"))
+        case "timestamp[us, tz=UTC]":
+            result = pa.array(values, pa.string()).cast(pa.timestamp("us", "UTC"))
         case _:
             plain = {"int64": pa.int64(), "double": pa.float64(), "binary": pa.binary(), "string": pa.string()}
             result = pa.array(values, plain.get(kind, pa.null()))

@@ -31,25 +31,38 @@ F = TypeVar("F", bound=FileSave)
 
 
 class Batches:
-    """The batches of a table, counted, until someone stops them. Read once."""
+    """The batches of a table, counted, until someone stops them. Read once.
+
+    A library that reads them says of a failure only that reading failed; `failure` is what really happened.
+    """
 
     def __init__(self, table: Table) -> None:
         self.schema = table.schema
         self.count = 0
         self.stopped = False
+        self.failure: Exception | None = None
         self._table = table
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._table.reader():
-            if self.stopped:
-                raise JackfieldError(Code.CANCELLED, "The save was cancelled; its target is as it was.")
-            self.count += batch.num_rows
-            yield batch
+        return self.changed(lambda batch: batch)
 
-    def reader(self) -> pa.RecordBatchReader:
+    def changed(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self._table.reader():
+                if self.stopped:
+                    raise JackfieldError(Code.CANCELLED, "The save was cancelled; its target is as it was.")
+                self.count += batch.num_rows
+                yield change(batch)
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def reader(
+        self, schema: pa.Schema | None = None, change: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda batch: batch
+    ) -> pa.RecordBatchReader:
         import pyarrow as pa
 
-        return pa.RecordBatchReader.from_batches(self.schema, iter(self))
+        return pa.RecordBatchReader.from_batches(schema or self.schema, self.changed(change))
 
     def stop(self) -> None:
         self.stopped = True
@@ -94,10 +107,17 @@ async def save_file(config: F, table: Table, context: Context, write: Callable[[
 
     try:
         return await in_thread(run, cancel=batches.stop)
-    except OSError as error:
-        raise unwritable(config.path, error) from None
+    except Exception as error:
+        raise cause(error, batches, config.path) from None
     finally:
         table.close()
+
+
+def cause(error: Exception, batches: Batches, path: str) -> Exception:
+    """Why a save failed: its rows did, the operating system refused, or `error` itself."""
+    if batches.failure is not None:
+        return batches.failure
+    return unwritable(path, error) if isinstance(error, OSError) else error
 
 
 def existing(place: Located, folder: int) -> Opened | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def same_columns(new: Sequence[str], old: Sequence[str], target: str) -> None:
+def same_columns(new: Sequence[str], old: Sequence[str], target: str, known: Sequence[str] | None = None) -> None:
     """Raises SCHEMA_CHANGED when the names differ; their order may."""
     added = [name for name in new if name not in old]
     gone = [name for name in old if name not in new]
@@ -23,17 +23,19 @@ def same_columns(new: Sequence[str], old: Sequence[str], target: str) -> None:
         Code.SCHEMA_CHANGED,
         f"The rows do not fit '{target}': it {' and '.join(found)}.",
         "Give the rows the columns of the target, or save with mode 'overwrite'.",
-        {"target": target, "added": added, "missing": gone},
+        {"target": target, "added": added, "missing": gone, "available": list(known or old)},
     )
 
 
-def fitting(new: pa.Schema, old: pa.Schema, target: str) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """What turns batches of `new` into batches of `old`.
+def fitting(
+    new: pa.Schema, old: pa.Schema, target: str, known: Sequence[str] | None = None
+) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """What turns batches of `new` into batches of `old`; errors tell of the columns `known`.
 
     Raises SCHEMA_CHANGED for other columns, TYPE_MISMATCH for a column of another kind; and so does the function, for a
     value that the narrower type of `old` cannot hold.
     """
-    same_columns(new.names, old.names, target)
+    same_columns(new.names, old.names, target, known)
     for column in old:
         found = new.field(column.name).type
         if family(found) not in (family(column.type), "null") and family(column.type) != "null":

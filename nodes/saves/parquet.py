@@ -27,7 +27,6 @@ class ParquetSave(FileSave):
 
 
 def write(job: Job[ParquetSave]) -> None:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if job.old is None:
@@ -37,12 +36,11 @@ def write(job: Job[ParquetSave]) -> None:
         there = pq.ParquetFile(old)
         schema = there.schema_arrow
         fit = fitting(job.rows.schema, schema, job.config.path)
-        fresh = map(fit, job.rows)
         if job.config.mode == "append":
-            write_batches(job.to.file, schema, chain(there.iter_batches(), fresh))
+            write_batches(job.to.file, schema, chain(there.iter_batches(), job.rows.changed(fit)))
             return
     with spilling(job.folder, job.to.parent) as connection:
-        stage(connection, pa.RecordBatchReader.from_batches(schema, fresh), job.config.key)
+        stage(connection, job.rows.reader(schema, fit), job.config.key)
         source = f"read_parquet({duck.literal(job.old.paths[0])}, hive_partitioning=false)"
         write_batches(job.to.file, schema, merged(connection, source, schema, job.config))
 

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from local_context import LocalContext
+from servers.local_context import LocalContext
 
 from jackfield.nodes.file import file_node
 from jackfield.nodes.table import Table

@@ -9,7 +9,7 @@ import anyio
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from local_context import LocalContext
+from servers.local_context import LocalContext
 
 from jackfield.nodes.save import save_node
 from jackfield.nodes.saves import passing
