@@ -11,7 +11,9 @@ from .fill import fill_node
 from .input import input_node
 from .invoke import invoke_node
 from .map import map_node
+from .mysql import mysql_node
 from .output import output_node
+from .postgres import postgres_node
 from .project import project_node
 from .rest import rest_node
 from .rows import rows_node
@@ -30,6 +32,8 @@ NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     invoke_node,
     file_node,
     rest_node,
+    postgres_node,
+    mysql_node,
     rows_node,
     tool_node,
     skill_node,

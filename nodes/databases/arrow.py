@@ -1,0 +1,181 @@
+"""From what a driver gives to the Arrow types we promise: exact decimals, times within the calendar, no wrappers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from ...graphs.errors import Code, JackfieldError
+from .columns import Column, Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = Any  # pyarrow's stubs do not follow its compute functions
+
+
+class Reading:
+    """How batches of one result are converted. `open` names the decimals whose digits are known only at the end."""
+
+    def __init__(self, raw: pa.Schema, columns: Sequence[Column]) -> None:
+        import pyarrow as pa
+
+        types = [_target(field.type, column) for field, column in zip(raw, columns, strict=True)]
+        self.schema = pa.schema([pa.field(c.name, t) for c, t in zip(columns, types, strict=True)])
+        self.open = tuple(c.name for c in columns if c.kind is Kind.DECIMAL and c.digits is None)
+        self._columns = tuple(columns)
+        self._plain = all(
+            field.type == target and column.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
+            for field, target, column in zip(raw, types, columns, strict=True)
+        )
+
+    def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Raises TYPE_MISMATCH when a value is not of its column's type."""
+        import pyarrow as pa
+
+        if self._plain:
+            return pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
+        arrays = [
+            _converted(array, field.type, column)
+            for array, field, column in zip(batch.columns, self.schema, self._columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _target(raw: pa.DataType, column: Column) -> pa.DataType:
+    import pyarrow as pa
+
+    if column.kind is Kind.DECIMAL and column.digits is not None:
+        return pa.decimal128(*column.digits)
+    if isinstance(raw, pa.BaseExtensionType):
+        return raw.storage_type if not pa.types.is_fixed_size_binary(raw.storage_type) else pa.string()
+    if pa.types.is_list(raw):
+        return pa.list_(_target(raw.value_type, Column(column.name, Kind.OPAQUE, "", "")))
+    return raw
+
+
+def _converted(array: Array, target: pa.DataType, column: Column) -> Array:
+    import pyarrow as pa
+
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if column.kind is Kind.DECIMAL and column.digits is not None:
+        return _decimals(array, target, column)
+    if column.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        return _within_calendar(array)
+    return array if array.type == target else array.cast(target)
+
+
+def _decimals(array: Array, target: pa.DataType, column: Column) -> Array:
+    """Text as decimals; NaN, which only Postgres' numeric has, becomes null."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+
+    try:
+        return array.cast(target)
+    except pa.ArrowInvalid:
+        pass
+    try:
+        return pc.if_else(_finite(array), array, None).cast(target)
+    except pa.ArrowInvalid:
+        raise JackfieldError(
+            Code.TYPE_MISMATCH,
+            f"Column '{column.name}' holds a number that does not fit its type {column.declared}.",
+            "Was the table changed? Try again.",
+            {"column": column.name, "expected": column.declared},
+        ) from None
+
+
+def _finite(array: Array) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+
+    return pc.invert(
+        pc.is_in(pc.utf8_lower(array), value_set=pa.array(["nan", "inf", "-inf", "infinity", "-infinity"]))
+    )
+
+
+def _within_calendar(array: Array) -> Array:
+    """Times of the years 1 to 9999, others null: Postgres also has 'infinity', years before and far after."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+
+    days = pa.types.is_date32(array.type)
+    numbers = array.view(pa.int32() if days else pa.int64())
+    first, last = DAYS if days else MICROSECONDS
+    ends = pc.min_max(numbers)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    if low is None or (low >= first and high <= last):
+        return array
+    within = pc.and_(pc.greater_equal(numbers, first), pc.less_equal(numbers, last))
+    return pc.if_else(within, numbers, None).view(array.type)
+
+
+_EPOCH = date(1970, 1, 1)
+DAYS = ((date(1, 1, 1) - _EPOCH).days, (date(9999, 12, 31) - _EPOCH).days)
+_DAY = 86_400_000_000
+MICROSECONDS = (DAYS[0] * _DAY, (DAYS[1] + 1) * _DAY - 1)
+
+
+def whole(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_batches(list(batches), schema)
+
+
+def fitted(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """`table` with text columns `names` as decimals of 38 digits and as many places as their values need.
+
+    Text stays what has a value of more digits.
+    """
+    import pyarrow as pa
+    import pyarrow.compute
+
+    pc: Any = pyarrow.compute
+
+    for name in names:
+        index = table.schema.get_field_index(name)
+        text: Array = table.column(index)
+        text = pc.if_else(_finite(text), text, None) if len(text) else text
+        places = pc.if_else(
+            pc.greater_equal(pc.find_substring(text, "."), 0),
+            pc.subtract(pc.subtract(pc.utf8_length(text), pc.find_substring(text, ".")), 1),
+            0,
+        )
+        scale = int(pc.max(places).as_py() or 0) if len(text) else 0
+        try:
+            whole = text.cast(pa.decimal128(38, scale)) if scale <= 38 else None
+        except pa.ArrowInvalid:
+            whole = None
+        if whole is not None:
+            table = table.set_column(index, pa.field(name, whole.type), whole)
+    return table
+
+
+def bound(values: Sequence[Any]) -> pa.RecordBatch | None:
+    """Values to bind, one row; None when there are none."""
+    import pyarrow as pa
+
+    if not values:
+        return None
+    return pa.RecordBatch.from_arrays([_array(value) for value in values], names=[str(i) for i in range(len(values))])
+
+
+def _array(value: Any) -> Array:
+    import pyarrow as pa
+
+    if isinstance(value, (list, tuple)):
+        inner = pa.array(value)
+        return pa.array([value], pa.list_(pa.string() if pa.types.is_null(inner.type) else inner.type))
+    if value is None:
+        return pa.array([None], pa.string())
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return pa.array([value.isoformat()])
+    return pa.array([value])

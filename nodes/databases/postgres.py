@@ -1,0 +1,236 @@
+"""A Postgres connection by ADBC: results come as Arrow, in batches."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+from .arrow import Reading, bound, fitted, whole
+from .columns import Column, ambiguous, missing_table
+from .dsn import Dsn
+from .postgres_failures import failure
+from .postgres_types import PostgresDialect, columns_of, quoted
+from .pushdown import Dialect, Query, Relation, listed
+from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from adbc_driver_manager import dbapi
+
+KEEPALIVE: Final = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
+
+
+def uri(dsn: Dsn, *, read_only: bool, timeout_s: float | None) -> str:
+    """The address for libpq. `timeout_s` None: no limit on the server's side."""
+    settings = ["-c default_transaction_read_only=on"] if read_only else []
+    if timeout_s is not None:
+        settings.append(f"-c statement_timeout={int((timeout_s + GRACE_S) * 1000)}")
+    # Whatever our own account has set for Postgres is not the connector's: passwords, services, certificates.
+    query = {"sslmode": dsn.tls, "connect_timeout": "10", "application_name": "jackfield", "passfile": "/dev/null"}
+    query |= {"gssencmode": "disable", "client_encoding": "UTF8", **KEEPALIVE}
+    if dsn.ca is not None:
+        query["sslrootcert"] = str(dsn.ca)
+    if settings:
+        query["options"] = " ".join(settings)
+    host = f"[{dsn.host}]" if ":" in dsn.host else quote(dsn.host, safe="")
+    who = quote(dsn.user, safe="")
+    if dsn.password:
+        who += f":{quote(dsn.password, safe='')}"
+    database = quote(dsn.database, safe="")
+    return f"postgresql://{who}{'@' if who else ''}{host}:{dsn.port}/{database}?{urlencode(query, quote_via=quote)}"
+
+
+class PostgresSession:
+    """Implements `session.Session`. Opening blocks, and raises what `failure` gives."""
+
+    dialect: Dialect = PostgresDialect()
+
+    def __init__(self, dsn: Dsn, *, read_only: bool = True, timeout_s: float | None = None) -> None:
+        import adbc_driver_postgresql.dbapi as driver  # type: ignore[import-untyped]
+
+        self.used = self.lent = False
+        self._dsn = dsn
+        self._described: dict[str, tuple[float, tuple[Column, ...]]] = {}
+        self._cursor: dbapi.Cursor | None = None
+        self._guarded = False
+        self._read_only = read_only
+        try:
+            self._connection: dbapi.Connection = dbapi.connect(
+                uri(dsn, read_only=read_only, timeout_s=timeout_s), autocommit=True
+            )
+        except Exception as error:
+            raise failure(error, dsn, connecting=True) from None
+
+    def columns(self, relation: Relation) -> tuple[Column, ...]:
+        known = self._described.get(relation.sql)
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        try:
+            columns = self._describe(f"SELECT * FROM {relation.sql}", relation.values)
+        except Exception as error:
+            if getattr(error, "sqlstate", None) in ("42P01", "3F000") and relation.name:
+                raise missing_table(relation.name, self._tables(), self._dsn.place) from None
+            raise failure(error, self._dsn) from None
+        self._described[relation.sql] = (time.monotonic() + DESCRIBED_FOR_S, columns)
+        return columns
+
+    def read(self, query: Query, *, guarded: bool) -> Rows:
+        try:
+            if guarded:
+                self._command("BEGIN READ ONLY")
+                self._guarded = True
+            cursor = self._cursor = self._connection.cursor()
+            cursor.execute(query.sql, bound(query.values))
+            reader = _reader(cursor)
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+        reading = Reading(reader.schema, query.columns or columns_of(reader.schema))
+        return Rows(reading.schema, self._batches(reader, reading), reading.open)
+
+    def statement(self, query: Query) -> Query:
+        """`query`, whose SQL is a user's, as a sub-select when a column of its result has to be asked for otherwise.
+
+        A sub-select would do no harm, but most results need none, and then the text that runs is the author's.
+        """
+        key = f"({query.sql})"
+        known = self._described.get(key)
+        if known is None or known[0] <= time.monotonic():
+            try:
+                columns = self._describe(query.sql, query.values)
+            except Exception as error:
+                raise failure(error, self._dsn) from None
+            known = self._described[key] = (time.monotonic() + DESCRIBED_FOR_S, columns)
+        if all(column.select == quoted(column.name) for column in known[1]):
+            return Query(query.sql, query.values, known[1])
+        if len({column.name for column in known[1]}) < len(known[1]):
+            raise ambiguous(known[1])
+        selects = listed(known[1], self.dialect)
+        return Query(f"SELECT {selects} FROM ({query.sql}\n) AS jackfield", query.values, known[1])
+
+    def finish(self) -> None:
+        cursor, self._cursor = self._cursor, None
+        guarded, self._guarded = self._guarded, False
+        try:
+            if cursor is not None:
+                cursor.close()
+            if guarded:
+                self._command("ROLLBACK")
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+        self.used = True
+
+    def check(self) -> None:
+        try:
+            self._command("SELECT 1")
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+
+    def forget(self) -> None:
+        self._described.clear()
+
+    def cancel(self) -> None:
+        # In a thread: cancelling connects to the server, and the caller is the event loop.
+        threading.Thread(target=self._cancel, name="jackfield-cancel", daemon=True).start()
+
+    def close(self) -> None:
+        with suppress(Exception):
+            if self._cursor is not None:
+                self._cursor.close()
+        with suppress(Exception):
+            self._connection.close()
+
+    def write(self, query: Query) -> Written:
+        try:
+            columns = self._describe(query.sql, query.values)
+            with self._connection.cursor() as cursor:
+                if not columns:
+                    return Written(self._update(cursor, query), None)
+                cursor.execute(query.sql, bound(query.values))
+                reader = _reader(cursor)
+                reading = Reading(reader.schema, columns_of(reader.schema))
+                returned = fitted(whole(reading.schema, self._batches(reader, reading)), reading.open)
+                return Written(returned.num_rows, returned)
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+        finally:
+            self.used = True
+
+    def run(self, sql: str) -> None:
+        """Run one statement of our own that gives no rows. Raises as `read` does."""
+        try:
+            self._command(sql)
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+
+    @property
+    def connection(self) -> dbapi.Connection:
+        """The driver's own connection, for saves: they ingest Arrow."""
+        return self._connection
+
+    def _command(self, sql: str) -> None:
+        from adbc_driver_manager import AdbcStatement
+
+        statement = AdbcStatement(self._connection.adbc_connection)
+        try:
+            statement.set_sql_query(sql)
+            statement.execute_update()
+        finally:
+            statement.close()
+
+    def _update(self, cursor: dbapi.Cursor, query: Query) -> int:
+        """The rows that changed, which the cursor's own `execute` does not tell when it binds values."""
+        statement = cursor.adbc_statement
+        statement.set_sql_query(query.sql)
+        if (values := bound(query.values)) is not None:
+            statement.prepare()
+            statement.bind(values)
+        affected: int = statement.execute_update()
+        return affected
+
+    def _describe(self, sql: str, values: Sequence[Any] = ()) -> tuple[Column, ...]:
+        with self._connection.cursor() as cursor:
+            return columns_of(cursor.adbc_execute_schema(sql, bound(values)))
+
+    def _tables(self) -> list[str]:
+        """Names of the tables and views that the user may read, as they would be written in `table`."""
+        with suppress(Exception), self._connection.cursor() as cursor:
+            cursor.execute(TABLES)
+            return [row[0] for row in cursor.fetchall()]
+        return []
+
+    def _batches(self, reader: pa.RecordBatchReader, reading: Reading) -> Iterator[pa.RecordBatch]:
+        while True:
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+            except Exception as error:
+                raise failure(error, self._dsn) from None
+            yield reading.convert(batch)
+
+    def _cancel(self) -> None:
+        with suppress(Exception):
+            self._connection.adbc_cancel()
+
+
+TABLES: Final = """
+SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.nspname || '.' END || c.relname
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+  AND n.nspname NOT LIKE 'pg_t%' AND has_table_privilege(c.oid, 'SELECT')
+ORDER BY 1 LIMIT 500"""
+
+
+def _reader(cursor: dbapi.Cursor) -> pa.RecordBatchReader:
+    """The result as batches, by the reader that keeps the SQLSTATE of an error in mid-stream.
+
+    `fetch_record_batch` gives pyarrow's own reader, which reduces the error to its words.
+    """
+    from adbc_driver_manager._reader import AdbcRecordBatchReader
+
+    handle = cursor.fetch_arrow()  # held until the import is done: it releases the stream when it is collected
+    return AdbcRecordBatchReader._import_from_c(handle.address)

@@ -1,0 +1,132 @@
+"""Postgres types: how each column is asked for, so that nothing is lost on its way through ADBC into Arrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from .columns import Column, Kind
+from .narrowing import Comparison
+from .pushdown import Relation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PART: Final = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+INTEGERS: Final = frozenset({"int2", "int4", "int8"})
+TEXTS: Final = frozenset({"text", "varchar", "name"})
+NATIVE: Final = frozenset({"bytea", "time", "interval"})
+# Elements that arrive as they are, in an array of one dimension; others are asked for as text.
+ELEMENTS: Final = frozenset({"bool", "float4", "float8", "text", "varchar", "bpchar", "name", *INTEGERS})
+SIMPLE: Final[Mapping[str, Kind]] = {
+    "date": Kind.DATE,
+    "timestamp": Kind.TIMESTAMP,
+    "timestamptz": Kind.TIMESTAMPTZ,
+    "bool": Kind.BOOL,
+    **dict.fromkeys(INTEGERS, Kind.INT),
+    "float4": Kind.FLOAT32,
+    "float8": Kind.FLOAT64,
+    **dict.fromkeys(TEXTS, Kind.TEXT),
+    "bpchar": Kind.PADDED,
+    **dict.fromkeys(NATIVE, Kind.OPAQUE),
+}
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
+    """The columns of a result that ADBC describes; its metadata names the Postgres types."""
+    return tuple(_column(field) for field in schema)
+
+
+def _column(field: pa.Field[Any]) -> Column:
+    metadata = field.metadata or {}
+    declared = metadata.get(b"POSTGRESQL:type", b"?").decode()
+    modifier = int(metadata.get(b"POSTGRESQL:typmod", b"-1"))
+    name = field.name
+    given = quoted(name)
+    if (kind := SIMPLE.get(declared)) is not None:
+        return Column(name, kind, declared, given)
+    if declared == "numeric":
+        return _numeric(name, declared, given, modifier)
+    if declared == "money":
+        return Column(name, Kind.DECIMAL, declared, f"{given}::numeric(20,2)", (20, 2))
+    if declared == "uuid":
+        return Column(name, Kind.UUID, declared, f"{given}::text")
+    if declared == "oid":
+        return Column(name, Kind.OPAQUE, declared, f"{given}::int8")
+    if declared.startswith("_"):
+        return Column(name, Kind.OPAQUE, declared, _array(given, declared[1:]))
+    return Column(name, Kind.OPAQUE, "other" if declared.startswith("unnamed") else declared, f"{given}::text")
+
+
+def _numeric(name: str, declared: str, given: str, modifier: int) -> Column:
+    if modifier < 4:
+        return Column(name, Kind.DECIMAL, declared, given, None, nan=True)
+    precision = ((modifier - 4) >> 16) & 0xFFFF
+    scale = (((modifier - 4) & 0x7FF) ^ 1024) - 1024  # 11 bits, signed since Postgres 15
+    declared = f"numeric({precision},{scale})"
+    if scale < 0:  # rounds to tens: without places, but with as many more digits
+        precision, scale = precision - scale, 0
+    precision = max(precision, scale)
+    if precision > 38:
+        return Column(name, Kind.OPAQUE, declared, f"{given}::text")
+    return Column(name, Kind.DECIMAL, declared, given, (precision, scale), nan=True)
+
+
+def _array(given: str, element: str) -> str:
+    """An array of one dimension as a list. ADBC would flatten one of more, so that is an error which says it."""
+    value = given if element in ELEMENTS else f"{given}::text[]"
+    cast = element if element in ELEMENTS else "text"
+    told = f"('an array of ' || array_ndims({given}) || ' dimensions')::{cast}[]"
+    return f"CASE WHEN array_ndims({given}) > 1 THEN {told} ELSE {value} END"
+
+
+class PostgresDialect:
+    """Implements `pushdown.Dialect`. Every value is bound and cast: text is not inferred to other types."""
+
+    def relation(self, table: str) -> Relation:
+        parts = [m[1].replace('""', '"') if m[1] else m[2] for m in PART.finditer(table)]
+        return Relation(".".join(quoted(part) for part in parts), name=table)
+
+    def quoted(self, name: str) -> str:
+        return quoted(name)
+
+    def condition(self, comparison: Comparison, values: list[Any]) -> str:
+        column = quoted(comparison.column.name)
+        cast = CASTS[comparison.kind]
+        if comparison.operator == "in":
+            values.append([_sent(value) for value in comparison.value])
+            through = "text[]::" if cast.startswith("text::") else ""
+            return f"{column} = ANY (${len(values)}::{through}{cast.removeprefix('text::')}[])"
+        values.append(_sent(comparison.value))
+        return f"{column} {comparison.operator} ${len(values)}::{cast}"
+
+
+CASTS: Final[Mapping[Kind, str]] = {
+    Kind.BOOL: "bool",
+    Kind.INT: "int8",
+    Kind.DECIMAL: "text::numeric",
+    Kind.FLOAT32: "float8",
+    Kind.FLOAT64: "float8",
+    Kind.TEXT: "text",
+    Kind.PADDED: "text::bpchar",
+    Kind.UUID: "text::uuid",
+    Kind.DATE: "text::date",
+    Kind.TIMESTAMP: "text::timestamp",
+    Kind.TIMESTAMPTZ: "text::timestamptz",
+}
+
+
+def _sent(value: Any) -> Any:
+    """As text what ADBC would bind wrongly: a moment with zone leaves its connection inside a transaction."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return value
