@@ -59,9 +59,8 @@ class PostgresSession:
         self._guarded = False
         self._read_only = read_only
         try:
-            self._connection: dbapi.Connection = dbapi.connect(
-                uri(dsn, read_only=read_only, timeout_s=timeout_s), autocommit=True
-            )
+            address = uri(dsn, read_only=read_only, timeout_s=timeout_s)
+            self._connection: dbapi.Connection = driver.connect(address, autocommit=True)
         except Exception as error:
             raise failure(error, dsn, connecting=True) from None
 

@@ -10,7 +10,7 @@ from .dsn import Dsn
 from .session import ConnectionLostError, TableChangedError
 
 # SQLSTATE by code, else by its class of two letters.
-REFUSED: Final = ("28000", "28P01")
+DRIVERS: Final = ("adbc_driver_manager", "pyarrow")
 NO_SUCH: Final = ("42P01", "42703", "3F000")
 CHANGED: Final = (*NO_SUCH, "42883", "0A000", "42804")
 CANCELED: Final = "57014"
@@ -29,6 +29,8 @@ def failure(error: Exception, dsn: Dsn, *, connecting: bool = False) -> Exceptio
     """The JackfieldError for `error`; inside a ConnectionLostError or TableChangedError when trying again may help."""
     if isinstance(error, (JackfieldError, ConnectionLostError, TableChangedError)):
         return error
+    if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] not in DRIVERS:
+        return error  # a fault of ours
     said = str(error)
     state = getattr(error, "sqlstate", None) or ""
     if connecting:
