@@ -15,11 +15,13 @@ from .mysql import mysql_node
 from .output import output_node
 from .postgres import postgres_node
 from .project import project_node
+from .pushdown import pushdown_node
 from .rest import rest_node
 from .rows import rows_node
 from .save import save_node
 from .select import select_node
 from .skill import skill_node
+from .sql import sql_node
 from .template import template_node
 from .tool import tool_node
 
@@ -35,6 +37,8 @@ NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     postgres_node,
     mysql_node,
     rows_node,
+    pushdown_node,
+    sql_node,
     tool_node,
     skill_node,
     project_node,

@@ -22,8 +22,12 @@ class Predicate:
     value: Any
 
     def as_json(self) -> dict[str, Any]:
-        value = [str(v) for v in self.value] if isinstance(self.value, tuple) else self.value
+        value = [_json(each) for each in self.value] if isinstance(self.value, tuple) else _json(self.value)
         return {"column": self.column, "operator": self.operator, "value": value}
+
+
+def _json(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float)) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def _is_cte(table: exp.Table) -> bool:
     name = table.name.lower()
     node: exp.Expr | None = table
     while node is not None:
-        clause = node.args.get("with_") or node.args.get("with")
+        clause = node.args.get("with_")
         if isinstance(clause, exp.With):
             recursive = bool(clause.args.get("recursive"))
             for cte in clause.expressions:
@@ -82,6 +82,17 @@ def _is_cte(table: exp.Table) -> bool:
                     break
         node = node.parent
     return False
+
+
+def enclosing_with(table: exp.Table) -> list[tuple[exp.With, exp.CTE]]:
+    """The WITH queries that the table is read in, innermost first."""
+    found = []
+    node = table.find_ancestor(exp.CTE)
+    while node is not None:
+        if isinstance(node, exp.CTE) and isinstance(node.parent, exp.With):
+            found.append((node.parent, node))
+        node = node.find_ancestor(exp.CTE)
+    return found
 
 
 def _is_inside(node: exp.Expr, ancestor: exp.Expr) -> bool:
@@ -113,7 +124,7 @@ def _owner(column: exp.Column, aliases: Mapping[str, set[str]]) -> str | None:
     select = column.find_ancestor(exp.Select)
     if select is None:
         return None
-    from_ = select.args.get("from_") or select.args.get("from")
+    from_ = select.args.get("from_")
     if select.args.get("joins") or select.args.get("laterals") or not isinstance(from_, exp.From):
         return None
     if isinstance(select.parent, (exp.Subquery, exp.Exists, exp.In)) and select.parent_select is not None:

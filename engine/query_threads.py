@@ -1,0 +1,148 @@
+"""Threads for queries, which may be left behind: one function over a large value does not hear `interrupt()`.
+
+A caller who is cancelled waits a moment for its query to end and then leaves. The thread stays counted until its query
+ends; when too many are stuck, new queries are refused, so that they can not pile up until the process is sick.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+import anyio
+
+from ..graphs.errors import Code, JackfieldError
+
+T = TypeVar("T")
+GRACE_S: Final = 0.4  # an interrupt is heard within milliseconds, or not for seconds
+
+
+class _Job:
+    __slots__ = ("call", "error", "future", "loop", "over", "result", "started", "stuck")
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call: Callable[[], Any] | None = call
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[None] = self.loop.create_future()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.started = False
+        self.over = False
+        self.stuck = False
+
+
+class QueryThreads:
+    """At most `size` queries at a time; `waiting` more wait their turn; `max_stuck` may be left behind.
+
+    The threads are daemons: a stuck query does not keep the process from ending.
+    """
+
+    def __init__(self, size: int, waiting: int, max_stuck: int) -> None:
+        self.size = size
+        self.waiting = waiting
+        self.max_stuck = max_stuck
+        self.stuck = 0
+        self._threads = 0
+        self._idle = 0
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+
+    async def run(self, call: Callable[[], T], cancel: Callable[[], None]) -> T:
+        """What `call` gives, from a thread. When this task is cancelled, `cancel` is called and does not wait.
+
+        Raises OVERLOADED when too many queries wait or are stuck.
+        """
+        job = _Job(call)
+        with self._lock:
+            self._admit()
+            if self._idle <= self._jobs.qsize() and self._threads < self.size + self.stuck:
+                self._threads += 1
+                threading.Thread(target=self._work, name="jackfield-query", daemon=True).start()
+        self._jobs.put(job)
+        try:
+            await asyncio.shield(job.future)
+        except asyncio.CancelledError:
+            await self._leave(job, cancel)
+            raise
+        if job.error is not None:
+            raise job.error
+        result: T = job.result
+        return result
+
+    def close(self) -> None:
+        with self._lock:
+            for _ in range(self._threads):
+                self._jobs.put(None)
+
+    def _admit(self) -> None:
+        if self.stuck >= self.max_stuck:
+            raise JackfieldError(
+                Code.OVERLOADED,
+                f"{self.stuck} queries did not hear that they were cancelled and are still running.",
+                "Try again when they have ended.",
+                {"stuck": self.stuck},
+                transient=True,
+            )
+        if self._jobs.qsize() >= self.waiting:
+            raise JackfieldError(
+                Code.OVERLOADED,
+                f"{self.waiting} queries wait for their turn.",
+                "Try again in a moment.",
+                {"waiting": self.waiting},
+                transient=True,
+            )
+
+    async def _leave(self, job: _Job, cancel: Callable[[], None]) -> None:
+        with self._lock:
+            if not job.started:
+                job.call = None  # the thread that takes it passes over it
+                return
+        cancel()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(GRACE_S):
+            await asyncio.shield(job.future)
+        with self._lock:
+            if not job.over:
+                job.stuck = True
+                self.stuck += 1
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                self._idle += 1
+            job = self._jobs.get()
+            with self._lock:
+                self._idle -= 1
+                call = None if job is None else job.call
+                if job is None:
+                    self._threads -= 1
+                    return
+                job.started = call is not None
+            if call is None:
+                continue
+            try:
+                job.result = call()
+            except BaseException as error:
+                job.error = error
+            if not self._finish(job):
+                return
+
+    def _finish(self, job: _Job) -> bool:
+        """Tell the caller. False when this thread was replaced while it was stuck, and ends."""
+        with self._lock:
+            job.over = True
+            stays = not job.stuck
+            if job.stuck:
+                self.stuck -= 1
+                self._threads -= 1
+        with suppress(RuntimeError):  # the loop has ended: nobody waits
+            job.loop.call_soon_threadsafe(_resolve, job.future)
+        return stays
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
