@@ -16,6 +16,7 @@ from .output import output_node
 from .postgres import postgres_node
 from .project import project_node
 from .pushdown import pushdown_node
+from .request import request_node
 from .rest import rest_node
 from .rows import rows_node
 from .save import save_node
@@ -34,6 +35,7 @@ NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     invoke_node,
     file_node,
     rest_node,
+    request_node,
     postgres_node,
     mysql_node,
     rows_node,

@@ -84,8 +84,8 @@ def finished(
     declared: Mapping[str, str] | None,
     contract: Contract,
     source: str,
-    children: Sequence[str],
-    columns: Sequence[str] | None,
+    children: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
 ) -> dict[str, pa.Table]:
     """What every reader of nested rows ends with: the declared schema, dates, requested children and columns."""
     import pyarrow as pa

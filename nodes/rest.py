@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from ..graphs.errors import Code, JackfieldError
+from ..graphs.errors import JackfieldError
 from ..graphs.model import Json
 from .base import ARGUMENTS, ROWS, SCAN, Context, Effect, Inputs, Outputs, Request, node
 from .blocking import in_thread
 from .datapath import check_path, record_slices
 from .http.auth import Auth, Credentials, credentials
 from .http.binding import bound_pairs, bound_url, bound_value, names_in
+from .http.csv import text_rows, typed_rows
 from .http.pagination import Page, Pages, Pagination, Step, pull_pages
 from .http.pushdown import Pushdown, Pushed, pushed
 from .http.ratelimit import Limiter, RateLimit, limiter_of
 from .http.replies import check_status, utf8_body
 from .http.retry import send
-from .records import line_slices, selected, tables_of
+from .records import finished, line_slices, selected, tables_of
 from .scan import EVERYTHING, Scan
 from .source import SOURCE_INPUTS, SOURCE_OUTPUTS, SourceConfiguration, source_ports
 from .table import Table
@@ -190,11 +191,11 @@ async def _fetch(call: _Call, limiter: Limiter | None, context: Context, step: S
     context.budget.spend_bytes(len(body))
     match config.format:
         case "json":
-            slices: Sequence[Any] = record_slices(body, config.data_path or _envelope(config), source)
+            slices: Any = record_slices(body, config.data_path or _envelope(config), source)
         case "jsonl":
             slices = line_slices(body, source)
         case "csv":
-            slices = body.rstrip().split(b"\n")[1:]
+            slices = text_rows(body, source)
     context.budget.spend_rows(len(slices))
     return Page(response, body, slices)
 
@@ -227,6 +228,10 @@ def _request(call: _Call, step: Step) -> Request:
 
 def _read(config: RestConfiguration, found: Pages, source: str) -> Mapping[str, pa.Table]:
     if config.format == "csv":
-        raise JackfieldError(Code.CONFIG_INVALID, "CSV is not read yet.", "")
+        import pyarrow as pa
+
+        texts = [page.slices for page in found.pages if page.body]
+        rows = typed_rows(texts, tuple(config.declared or ())) if texts else pa.table({})
+        return finished({ROWS: rows}, declared=config.declared, contract=config.contract, source=source)
     slices = [record for page in found.pages for record in page.slices]
     return tables_of(slices, config.declared, config.contract, source, config.children)

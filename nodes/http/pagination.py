@@ -60,11 +60,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One reply, and its records as the format reads them (`slices` has a length)."""
+    """One reply, and its records as the format reads them (`slices`: a list of them, or a table)."""
 
     response: Response
     body: bytes
-    slices: Sequence[Any]
+    slices: Any
 
 
 @dataclass(slots=True)
@@ -266,6 +266,8 @@ def _same_origin(base: str, link: str, source: str) -> str:
 
 def _alike(one: Page, other: Page) -> bool:
     a, b = one.slices, other.slices
+    if not isinstance(a, Sequence):
+        return bool(a.equals(b))
     return len(a) == len(b) and all(bytes(x) == bytes(y) for x, y in zip(a, b, strict=True))
 
 
