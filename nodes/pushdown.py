@@ -9,8 +9,6 @@ from pydantic import Field
 
 from ..graphs.model import Json
 from .base import ANYTHING, ARGUMENTS, OBJECT, Configuration, Context, Effect, Inputs, Outputs, Port, Ports, node
-from .sqltext.pushdown import prepare
-
 
 INPUTS: Final = (Port(ARGUMENTS, OBJECT, "Values of the `:name` parameters", required=False),)
 
@@ -36,6 +34,8 @@ def _ports(configuration: Mapping[str, Json]) -> Ports:
     ports_of=_ports,
 )
 async def pushdown_node(config: PushdownConfiguration, inputs: Inputs, context: Context) -> Outputs:
+    from .sqltext.pushdown import prepare  # parsing SQL is not paid for by those who only list
+
     scans = prepare(config.sql, config.tables).scans(inputs.get(ARGUMENTS) or {})
     for table, scan in scans.items():
         context.note("planned", table=table, scan=scan.as_json())
