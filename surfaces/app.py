@@ -55,7 +55,10 @@ class CallResult:
         """The rows of the page, or all of them; None when the call gave a value."""
         if self.page is not None:
             return self.page.table
-        return None if self.table is None else self.table.arrow()
+        if self.table is None:
+            return None
+        whole: pa.Table = self.table.arrow()
+        return whole
 
     def as_json(self) -> Json:
         """`{rows, row_count, truncated, total_rows, truncation_reason, next_cursor}`, or the value as JSON."""
@@ -78,7 +81,7 @@ class CallResult:
 
 
 def result_of(name: str, category: str, run: Run) -> CallResult:
-    """A run's answer: the table, where its output is one table; else its values by port, a save's report without rows."""
+    """A run's answer: the table, where its output is one table; else its values by port, of a save the report alone."""
     from ..nodes.table import Table
 
     values = dict(run.values)
@@ -125,9 +128,10 @@ class App:
     async def __aenter__(self) -> Self:
         from ..engine.engine import Engine
         from ..nodes import NODE_TYPES
+        from .plans import explain_node
 
         self._engine = await self._stack.enter_async_context(
-            Engine([*NODE_TYPES, *self._kinds], engine_settings(self.settings))
+            Engine([*NODE_TYPES, explain_node, *self._kinds], engine_settings(self.settings))
         )
         return self
 
@@ -318,7 +322,7 @@ def engine_settings(settings: Settings) -> EngineSettings:
     from ..engine.engine import Settings as EngineSettings
     from ..engine.tables import TableSettings
 
-    tables = TableSettings(memory=settings["sql.memory"], threads=settings["sql.threads"])
+    tables = TableSettings(memory_limit=settings["sql.memory"], threads=settings["sql.threads"] or None)
     return EngineSettings(max_rows=settings["call.max_rows"], max_bytes=settings["call.max_bytes"], tables=tables)
 
 

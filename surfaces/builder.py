@@ -99,7 +99,7 @@ class GraphBuilder:
         self.add("output", "output", {}, named)
 
     def apply(self, kind: NodeType[Any] | str, /, **values: Any) -> Handle:
-        """A node of any kind (a `@jackfield.node` function, or a kind by name): handles are wired, the rest configured."""
+        """A node of any kind (a `@jackfield.node` function, or a name): handles are wired, the rest is configured."""
         if not isinstance(kind, str):
             self.kinds[kind.name] = kind
         wired = {name: value for name, value in values.items() if isinstance(value, Handle)}
@@ -116,12 +116,12 @@ class GraphBuilder:
 
     def add(self, wish: str, type: str, configuration: Mapping[str, Json], wired: Mapping[str, Handle]) -> str:
         """Add a node; gives its id, which is `wish` with a number where that is taken."""
-        taken = {node.id for node in self._nodes} | {INPUT}
-        id, number = wish, 1
-        while id in taken:
+        taken = {held.id for held in self._nodes} | {INPUT}
+        node, number = wish, 1
+        while node in taken:
             number += 1
-            id = f"{wish}_{number}"
-        self._nodes.append(Node(id, type, dict(configuration)))
+            node = f"{wish}_{number}"
+        self._nodes.append(Node(node, type, dict(configuration)))
         for port, handle in wired.items():
             if handle.graph is not self:
                 raise JackfieldError(
@@ -133,8 +133,8 @@ class GraphBuilder:
                     f"'{port}' is the column '{handle.column}', and a column can not be wired.",
                     "Map over it (`tool.map(rows['column'])`), or select it with `jackfield.sql`.",
                 )
-            self._edges.append(Edge(handle.node, id, handle.port, port))
-        return id
+            self._edges.append(Edge(handle.node, node, handle.port, port))
+        return node
 
 
 def graph(name: str) -> GraphBuilder:
@@ -154,13 +154,17 @@ def sql(text: str, /, **tables: Handle) -> Handle:
     """
     builder = next((handle.graph for handle in tables.values()), current())
     if builder is None:
-        raise JackfieldError(Code.CONFIG_INVALID, "This query is in no graph.", "Write it in a `jackfield.graph` block.")
+        raise JackfieldError(
+            Code.CONFIG_INVALID, "This query is in no graph.", "Write it in a `jackfield.graph` block."
+        )
     values = {name: handle for name, handle in tables.items() if handle.node == INPUT}
     missing = sorted(set(NAMED.findall(text)) - tables.keys())
     if missing:
         given = ", ".join(tables) or "nothing"
         raise JackfieldError(
-            Code.CONFIG_INVALID, f"The query names {{{missing[0]}}}, and only {given} is given.", "Give it by that name."
+            Code.CONFIG_INVALID,
+            f"The query names {{{missing[0]}}}, and only {given} is given.",
+            "Give it by that name.",
         )
     query = NAMED.sub(lambda found: f":{values[found[1]].port}" if found[1] in values else found[1], text)
     wired = {name: handle for name, handle in tables.items() if name not in values}
@@ -178,8 +182,8 @@ def tool_call(
     _known(connector, name, arguments)
     wired = {key: value for key, value in arguments.items() if isinstance(value, Handle)}
     literal = {key: _json(value) for key, value in arguments.items() if not isinstance(value, Handle)}
-    id = builder.add(name, "tool", {"tool": f"{connector.slug}/{name}", **literal}, wired)
-    return Handle(builder, id, _port_of(connector, name))
+    node = builder.add(name, "tool", {"tool": f"{connector.slug}/{name}", **literal}, wired)
+    return Handle(builder, node, _port_of(connector, name))
 
 
 def tool_map(
@@ -205,8 +209,8 @@ def tool_map(
         configuration["column"] = rows.column
         configuration["as"] = _filled(connector, name, rows.column, arguments)
     wired = {key: value for key, value in arguments.items() if isinstance(value, Handle)}
-    id = builder.add(name, "map", configuration, {"items": Handle(builder, rows.node, rows.port), **wired})
-    return Handle(builder, id)
+    node = builder.add(name, "map", configuration, {"items": Handle(builder, rows.node, rows.port), **wired})
+    return Handle(builder, node)
 
 
 def _required() -> GraphBuilder:

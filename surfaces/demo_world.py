@@ -94,7 +94,7 @@ class _Api(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     rows = customers()
 
-    def do_GET(self) -> None:  # noqa: N802 (the name is the library's)
+    def do_GET(self) -> None:
         address = urlsplit(self.path)
         if address.path != "/customers":
             return self._answer(404, {"error": "There is only /customers."})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class NodeFacts:
-    """One node of one run. `pulled`: it is a source that gave rows; `asked` holds the facts of its `pushed` and `pulled` events."""
+    """One node of one run. `pulled`: a source that gave rows; `asked`: the facts of its pushed and pulled events."""
 
     node: str
     firings: int = 0
@@ -53,8 +53,9 @@ def by_node(events: Iterable[Event]) -> dict[str, NodeFacts]:
         if event.kind == "finished":
             node.firings += 1
             node.seconds += float(event.facts.get("seconds", 0))
-            if node.rows is None and isinstance(event.facts.get("rows"), int):
-                node.rows = event.facts["rows"]
+            given = event.facts.get("rows")  # by output port
+            if node.rows is None and isinstance(given, Mapping) and given:
+                node.rows = sum(count for count in given.values() if isinstance(count, int))
         elif event.kind == "failed":
             node.failed = True
         elif event.kind in ("pulled", "pushed", "saved", "queried"):

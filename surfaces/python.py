@@ -64,7 +64,9 @@ class Tool:
         self.description = found.description
         self.input_schema = found.input_schema
         self.graph_of: Callable[[], Graph] = lambda: found.graph
-        self.__doc__ = f"{found.description}\n\nArguments: {', '.join(found.input_schema.get('properties', {})) or 'none'}"
+        self.__doc__ = (
+            f"{found.description}\n\nArguments: {', '.join(found.input_schema.get('properties', {})) or 'none'}"
+        )
 
     def __call__(self, **arguments: Any) -> Any:
         """A Result; within a graph being built, a Handle on what the call will give."""
@@ -74,7 +76,9 @@ class Tool:
 
     def map(self, rows: builder.Handle, *, concurrency: int = 8, on_error: str = "fail", **arguments: Any) -> Any:
         """Within a graph: call this tool for each row or item of `rows`, at most `concurrency` at once."""
-        return builder.tool_map(self._connector, self._name, rows, concurrency, on_error, arguments, self._session.app.variables)
+        return builder.tool_map(
+            self._connector, self._name, rows, concurrency, on_error, arguments, self._session.app.variables
+        )
 
     def using(self, **options: Any) -> Tool:
         """This tool with `timeout_s`, `fresh` or `idempotency_key` set for its calls."""
@@ -138,7 +142,9 @@ class OpenWorkspace:
 
 
 @contextmanager
-def open(*paths: str | Path, variables: Mapping[str, str] | None = None) -> Iterator[Any]:
+def open(  # noqa: A001
+    *paths: str | Path, variables: Mapping[str, str] | None = None
+) -> Iterator[Any]:
     """Open connector files, folders or globs: an OpenConnector for one, an OpenWorkspace for several.
 
     `variables` stands for the process environment, where secrets come from. Raises CONFIG_INVALID.

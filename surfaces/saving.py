@@ -34,17 +34,17 @@ class Target:
 def file_target(path: str | Path, mode: str, key: Sequence[str] = (), table: str = "rows") -> Target:
     """A file whose suffix says its format; a database file gets the table `table`. Raises CONFIG_INVALID."""
     path = Path(path).expanduser()
-    type = TYPE_OF_SUFFIX.get(path.suffix.lower())
-    if type is None:
+    kind = TYPE_OF_SUFFIX.get(path.suffix.lower())
+    if kind is None:
         known = ", ".join(TYPE_OF_SUFFIX)
         raise JackfieldError(
             Code.CONFIG_INVALID, f"'{path.name}' does not say what to save as.", f"End its name in one of {known}."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    configuration: dict[str, Json] = {"type": type, "path": path.name, "mode": mode}
+    configuration: dict[str, Json] = {"type": kind, "path": path.name, "mode": mode}
     if key:
         configuration["key"] = list(key)
-    if type in DATABASE_FILES:
+    if kind in DATABASE_FILES:
         configuration["table"] = table
     return Target(configuration, folder=path.parent.resolve())
 
@@ -80,8 +80,7 @@ async def save_rows(app: App, table: Table, target: Target, *, idempotency_key: 
 async def save_file(
     app: App, file: Path, format: str | None, target: Target, *, idempotency_key: str = ""
 ) -> dict[str, Any]:
-    """Write the rows of a file, streamed, typed as a `file` source types them; gives the save's report."""
-    file = file.resolve()
+    """Write the rows of a file (an absolute path), streamed, typed as a `file` source does; gives the report."""
     source = Node("rows", "file", {"path": str(file), **({"format": format} if format else {})})
     graph = save_graph(source, "rows", target.configuration)
     return await _report(app, graph, {}, target, (file.parent,), idempotency_key)

@@ -1,4 +1,4 @@
-"""Settings: `jackfield.toml` in the workspace, over it `JACKFIELD_…` of the environment. Each key is one row of KEYS."""
+"""Settings: `jackfield.toml` of the workspace, and `JACKFIELD_…` variables over it. Each key is a row of KEYS."""
 
 from __future__ import annotations
 
@@ -64,13 +64,18 @@ class Key(NamedTuple):
 
 
 KEYS: Final = (
-    Key("connectors", ("*.connector.json", "*.bgl.json", "connectors"), _texts, "Folders, files or globs that hold connector files"),
+    Key(
+        "connectors",
+        ("*.connector.json", "*.bgl.json", "connectors"),
+        _texts,
+        "Folders, files or globs that hold connector files",
+    ),
     Key("state", ".jackfield", _text, "Folder for results kept for cursors, and other state"),
     Key("roots", (), _texts, "Further folders that file sources and saves may use"),
     Key("call.timeout_s", 60.0, _seconds, "Seconds that one call may take, where its tool does not say"),
     Key("call.max_rows", 10_000_000, _count, "Rows that the sources of one call may give"),
     Key("call.max_bytes", 8 * 2**30, _count, "Bytes that the sources of one call may give"),
-    Key("sql.memory", "", _text, "Memory for all tools' SQL together, such as 2GB; empty: DuckDB's own choice"),
+    Key("sql.memory", "2GB", _text, "Memory for all tools' SQL together; beyond it, it spills to disk"),
     Key("sql.threads", 0, lambda value: _count(value) if value not in (0, "0") else 0, "Threads for SQL; 0: all cores"),
     Key("result.ttl_s", 900.0, _seconds, "Seconds that a result is kept for its cursor"),
     Key("model.url", "", _text, "An OpenAI-compatible endpoint that runs skills; empty: skills give their prompt"),
@@ -100,7 +105,7 @@ class Settings:
 
     @property
     def state(self) -> Path:
-        return self.folder / self["state"]
+        return self.folder / str(self["state"])
 
     @property
     def roots(self) -> tuple[Path, ...]:

@@ -34,7 +34,9 @@ def _document(text: str | None) -> dict[str, Any]:
         value = json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
     except (OSError, ValueError) as error:
         raise JackfieldError(
-            Code.VALIDATION_INVALID_PARAMS, f"--args is not JSON: {error}.", 'Write it such as \'{"day": "2026-03-01"}\'.'
+            Code.VALIDATION_INVALID_PARAMS,
+            f"--args is not JSON: {error}.",
+            'Write it such as \'{"day": "2026-03-01"}\'.',
         ) from None
     if not isinstance(value, dict):
         raise JackfieldError(

@@ -50,18 +50,21 @@ def command(
     _, found = app.find(owner.slug, tool)
     given = read_arguments(found.input_schema, arguments, document)
     chosen = format_for(format, output)
-    options = {
-        "page": limit or None,
-        "cursor": cursor,
-        "timeout_s": timeout,
-        "fresh": no_cache,
-        "idempotency_key": idempotency_key,
-    }
 
     async def main() -> None:
         async with app:
             with progress(quiet=quiet) as listener:
-                result = await app.call(owner.slug, tool, given, listener=listener, **options)
+                result = await app.call(
+                    owner.slug,
+                    tool,
+                    given,
+                    page=limit or None,
+                    cursor=cursor,
+                    timeout_s=timeout,
+                    fresh=no_cache,
+                    idempotency_key=idempotency_key,
+                    listener=listener,
+                )
             show(result, chosen, output)
             if not quiet:
                 click.echo(said(result, output), err=True)

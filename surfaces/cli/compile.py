@@ -27,15 +27,15 @@ def command(connector: str, tool: str | None, output: Path | None, hashes: bool)
     compiled: dict[str, Tool | Skill] = {**owner.skills, **owner.tools}
     if tool is not None and tool not in compiled:
         raise not_found("tool", tool, list(compiled), f" in connector '{owner.slug}'")
-    graphs = {id: found.graph for id, found in compiled.items() if tool in (None, id)}
+    graphs = {name: found.graph for name, found in compiled.items() if tool in (None, name)}
     if hashes:
-        for id, graph in graphs.items():
-            click.echo(f"{graph.hash}  {id}")
+        for name, graph in graphs.items():
+            click.echo(f"{graph.hash}  {name}")
     elif tool is not None:
         write_json(to_json(graphs[tool]), output)
     elif output is not None:
-        for id, graph in graphs.items():
-            write_json(to_json(graph), output / f"{id}.bgl.json")
-            click.echo(str(output / f"{id}.bgl.json"))
+        for name, graph in graphs.items():
+            write_json(to_json(graph), output / f"{name}.bgl.json")
+            click.echo(str(output / f"{name}.bgl.json"))
     else:
-        click.echo(json.dumps({id: to_json(graph) for id, graph in graphs.items()}, ensure_ascii=False, indent=2))
+        click.echo(json.dumps({name: to_json(graph) for name, graph in graphs.items()}, ensure_ascii=False, indent=2))

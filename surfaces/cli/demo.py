@@ -1,4 +1,4 @@
-"""`jackfield demo`: zero set-up, offline: one SQL tool joins a live REST API, a database and a CSV, and saves Parquet."""
+"""`jackfield demo`: no set-up, offline: one SQL tool joins a REST API, a database and a CSV, and saves Parquet."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import click
 from ..app import App
 from ..demo_world import CUSTOMERS, ORDERS, TOKEN, lay_workspace, live_api
 from ..facts import duration
-from ..plans import analyzed
 from ..settings import load
 from .call import said
+from .plan import plan_text
 from .rows import write_rows
 
 SLUG: Final = "shop"
@@ -58,14 +58,14 @@ async def _show(folder: Path, variables: Mapping[str, str]) -> None:
     async with App([file], settings=load(folder), variables=variables) as app:
         _heading(f"$ jackfield call {SLUG} revenue_by_region {COMMAND_LINE}")
         result = await app.call(SLUG, "revenue_by_region", ARGUMENTS)
-        assert result.rows is not None and result.run is not None
+        assert result.rows is not None
+        assert result.run is not None
         write_rows(result.rows, "table", None)
         click.echo(said(result, None))
 
         _heading(f"$ jackfield plan {SLUG} revenue_by_region {COMMAND_LINE} --analyze")
-        owner, found = app.find(SLUG, "revenue_by_region")
-        for line in analyzed(owner, found, ARGUMENTS, result.run):
-            click.echo(line)
+        _, found = app.find(SLUG, "revenue_by_region")
+        click.echo(await plan_text(app, SLUG, found, ARGUMENTS, "tree", analyze=True))
 
         _heading(f"$ jackfield call {SLUG} export_revenue since=2026-03-01")
         saved = await app.call(SLUG, "export_revenue", {"since": date(2026, 3, 1).isoformat()})

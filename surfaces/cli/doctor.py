@@ -51,7 +51,12 @@ def _settings(settings: Settings, problems: list[str]) -> None:
     for key in KEYS:
         setting = settings.settings[key.name]
         value = json.dumps(setting.value, ensure_ascii=False)
-        _line(key.name, f"{value}  (default; set {key.variable})" if setting.origin == "default" else f"{value}  (from {setting.origin})")
+        _line(
+            key.name,
+            f"{value}  (default; set {key.variable})"
+            if setting.origin == "default"
+            else f"{value}  (from {setting.origin})",
+        )
     state = settings.state
     existing = next(folder for folder in (state, *state.parents) if folder.exists())
     if not os.access(existing, os.W_OK):
@@ -64,7 +69,9 @@ def _connectors(app: App, problems: list[str]) -> None:
         skills = f", {len(connector.skills)} skills" if connector.skills else ""
         _line(connector.slug, f"{len(connector.tools)} tools{skills}  {connector.path}")
         for variable in variables(connector):
-            state = "set" if os.environ.get(variable) else _problem(problems, f"{variable}, which {connector.slug} needs")
+            state = (
+                "set" if os.environ.get(variable) else _problem(problems, f"{variable}, which {connector.slug} needs")
+            )
             _line(f"  {variable}", state)
     for finding in app.catalog.findings:
         if finding.severity is Severity.ERROR:

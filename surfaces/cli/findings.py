@@ -16,7 +16,7 @@ PRINCIPLES: Final = {
     2: "results fit the context window",
     3: "errors can be acted on",
     4: "every session is observable",
-    5: "the platform works for agents too",
+    5: "secrets, addresses and rights stay with the operator",
 }
 SARIF_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"

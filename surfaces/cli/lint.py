@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ...connectors import catalog
-from ...connectors.lint import lint
+from ...connectors.lint import lint_all
+from ...connectors.lint.subject import Columns
 from ...graphs.findings import has_errors
 from .failures import errors_as_json
 from .findings import FORMATS
@@ -19,13 +19,18 @@ from .findings import FORMATS
 @click.option("--online", is_flag=True, help="Also ask the sources which columns they have.")
 @click.option("--strict", is_flag=True, help="Exit 1 for warnings too.")
 def command(paths: tuple[Path, ...], format: str, online: bool, strict: bool) -> int:
-    """Check the connectors of PATHS (files, folders or globs; the workspace's when none is given).
+    """Check the connectors of PATHS (files, folders or globs; the current folder's when none is given).
 
     The whole schema, the SQL of every tool, and the five principles. Exit code 1 when there are errors.
     """
     errors_as_json(format == "json")
-    files = list(catalog.discover(paths or (Path(),)))
-    texts = {str(path): path.read_text("utf-8", errors="replace") for path in files}
-    findings = [finding for path in files for finding in lint(path)]
-    click.echo(FORMATS[format](findings, texts))
-    return int(has_errors(findings) or (strict and bool(findings)))
+    chosen = paths or (Path(),)
+    linted = lint_all(chosen, columns=_columns(chosen) if online else None)
+    click.echo(FORMATS[format](linted.findings, linted.texts))
+    return int(has_errors(linted.findings) or (strict and bool(linted.findings)))
+
+
+def _columns(paths: tuple[Path, ...]) -> Columns:
+    from ..columns import real_columns
+
+    return real_columns(paths)

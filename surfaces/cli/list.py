@@ -45,6 +45,9 @@ def summary(connector: Connector) -> dict[str, object]:
         "name": connector.name,
         "version": connector.version,
         "path": str(connector.path) if connector.path else None,
-        "tools": [{"id": tool.id, "category": tool.category, "signature": signature(tool)} for tool in connector.tools.values()],
+        "tools": [
+            {"id": tool.id, "category": tool.category, "signature": signature(tool)}
+            for tool in connector.tools.values()
+        ],
         "skills": [skill.id for skill in connector.skills.values()],
     }

@@ -63,7 +63,9 @@ class Commands(click.Group):
         names = self.list_commands(ctx)
         if name not in names and not name.startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(name, names, 3, 0.5)
-            hint = f"Did you mean {' or '.join(f'`jackfield {n}`' for n in near)}?" if near else "See `jackfield --help`."
+            hint = (
+                f"Did you mean {' or '.join(f'`jackfield {n}`' for n in near)}?" if near else "See `jackfield --help`."
+            )
             raise click.UsageError(f"There is no command '{name}'. {hint}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -30,7 +30,9 @@ DATA: Final = {
 @click.command("new", epilog="Templates: " + "; ".join(f"{name} ({what})" for name, what in TEMPLATES.items()) + ".")
 @click.argument("name")
 @click.option("-t", "--template", type=click.Choice(list(TEMPLATES)), default="csv-local", show_default=True)
-@click.option("-C", "--folder", type=click.Path(file_okay=False, path_type=Path), default=".", help="Where to write it.")
+@click.option(
+    "-C", "--folder", type=click.Path(file_okay=False, path_type=Path), default=".", help="Where to write it."
+)
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 def command(name: str, template: str, folder: Path, force: bool) -> None:
     """Write NAME.connector.json, a connector file to start from."""

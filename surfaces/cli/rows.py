@@ -11,9 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
-
-import click
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from ...graphs.errors import Code, JackfieldError
 
@@ -33,22 +31,22 @@ NARROWEST: Final = 8
 
 def format_for(chosen: str | None, output: Path | None) -> str:
     """The chosen format, else what the file's name says, else a table. Raises VALIDATION_INVALID_PARAMS."""
-    format = chosen or (BY_SUFFIX.get(output.suffix.lower(), "table") if output else "table")
-    if format in BINARY and output is None and sys.stdout.isatty():
+    name = chosen or (BY_SUFFIX.get(output.suffix.lower(), "table") if output else "table")
+    if name in BINARY and output is None and sys.stdout.isatty():
         raise JackfieldError(
             Code.VALIDATION_INVALID_PARAMS,
-            f"Format '{format}' is not text, and stdout is a terminal.",
-            f"Say -o FILE.{format}, or send stdout into a file.",
+            f"Format '{name}' is not text, and stdout is a terminal.",
+            f"Say -o FILE.{name}, or send stdout into a file.",
         )
-    return format
+    return name
 
 
 @contextmanager
-def _target(output: Path | None) -> Iterator[BinaryIO]:
+def _target(output: Path | None) -> Iterator[Any]:
     """Stdout, or a file that appears under its name only once it is whole."""
     if output is None:
-        yield click.get_binary_stream("stdout")
-        click.get_binary_stream("stdout").flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
     output.parent.mkdir(parents=True, exist_ok=True)
     draft = output.with_name(f"{output.name}.{os.getpid()}.jackfield-tmp")
@@ -92,13 +90,13 @@ def write_json(document: Any, output: Path | None) -> None:
         target.write(json.dumps(document, ensure_ascii=False, indent=2, default=str).encode() + b"\n")
 
 
-def _write_csv(rows: pa.Table, target: BinaryIO) -> None:
-    """RFC 4180 with a header. NULL is an empty field, an empty text a quoted one; lists and objects are JSON."""
+def _write_csv(rows: pa.Table, target: IO[bytes]) -> None:
+    """RFC 4180 with a header. NULL is an empty field; lists and objects are JSON."""
     from ...engine.results import json_rows
 
     for number, batch in enumerate([rows.slice(0, 0), *rows.to_batches(max_chunksize=5_000)]):
         text = io.StringIO()
-        writer = csv.writer(text, quoting=csv.QUOTE_NOTNULL if sys.version_info >= (3, 12) else csv.QUOTE_MINIMAL)
+        writer = csv.writer(text)
         if number == 0:
             csv.writer(text).writerow(rows.column_names)
         for row in json_rows(batch):

@@ -58,8 +58,12 @@ def command(
                     found.graph, given, connector=owner, timeout_s=timeout, fresh=no_cache, listener=listener
                 )
             values = [(node, held) for node, outputs in run.outputs for held in [dict(outputs)]]
-            if len(values) == 1 and len(values[0][1]) == 1 and isinstance(only := next(iter(values[0][1].values())), Table):
-                result = CallResult(found.key, found.category, run, table=only)
+            if (
+                len(values) == 1
+                and len(values[0][1]) == 1
+                and isinstance(only := next(iter(values[0][1].values())), Table)
+            ):
+                result = CallResult(found.key, "RUN", run, table=only)
             else:
                 result = CallResult(found.key, "RUN", run, value=_by_node(values))
             show(result, chosen, output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,9 @@ FORMATS: Final = ("jsonl", "json", "csv", "parquet", "sqlite", "duckdb")
 @click.command("save")
 @click.argument("target")
 @click.argument("file", metavar="FILE|-")
-@click.option("--from", "format", type=click.Choice(FORMATS), help="What FILE holds. Stdin: found out by its first byte.")
+@click.option(
+    "--from", "format", type=click.Choice(FORMATS), help="What FILE holds. Stdin: found out by its first byte."
+)
 @click.option("--mode", type=click.Choice(["append", "overwrite", "upsert"]), help="Default: the save's own.")
 @click.option("--key", multiple=True, metavar="COLUMN", help="A column that identifies a row, for upsert.")
 @click.option("--table", default="rows", show_default=True, help="The table, in a database file.")
@@ -61,12 +64,12 @@ def _rows_of(file: str, format: str | None) -> Iterator[tuple[Path, str | None]]
     if file != "-":
         if not Path(file).is_file():
             raise JackfieldError(Code.VALIDATION_INVALID_PARAMS, f"There is no file '{file}'.", "Use - for stdin.")
-        yield Path(file), format
+        yield Path(file).resolve(), format
         return
     with tempfile.TemporaryDirectory(prefix="jackfield-") as folder:
-        spool = Path(folder) / "stdin"
+        spool = Path(folder).resolve() / "stdin"
         with spool.open("wb") as copy:
-            shutil.copyfileobj(click.get_binary_stream("stdin"), copy)
+            shutil.copyfileobj(sys.stdin.buffer, copy)
         yield spool, format or _guessed(spool)
 
 

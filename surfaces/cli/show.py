@@ -46,10 +46,12 @@ def _lines(connector: Connector, only: str | None) -> list[str]:
         if connector.description:
             lines.extend(_wrapped(connector.description, "  "))
         lines.append("\nsources")
-        lines.extend(f"  {source.id}: {source.type}{_where(source.configuration)}" for source in connector.sources.values())
+        lines.extend(
+            f"  {source.id}: {source.type}{_where(source.configuration)}" for source in connector.sources.values()
+        )
         if connector.saves:
             lines.append("saves")
-            lines.extend(f"  {id}: {save.get('type')}{_where(save)}" for id, save in connector.saves.items())
+            lines.extend(f"  {name}: {save.get('type')}{_where(save)}" for name, save in connector.saves.items())
         lines.append("\ntools" if connector.tools else "")
     for tool in connector.tools.values():
         if only in (None, tool.id):

@@ -1,0 +1,149 @@
+"""What a call would ask of each source: the tool's own graph, with every source replaced by a node that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from pydantic import Field
+
+from ..graphs.errors import JackfieldError
+from ..graphs.model import Edge, Graph, Json, Node
+from ..nodes.base import ARGUMENTS, OBJECT, SCAN, Configuration, Context, Effect, Inputs, Outputs, Port, node
+from ..nodes.scan import EVERYTHING, Predicate, Scan
+from .facts import NodeFacts, by_node
+
+if TYPE_CHECKING:
+    from ..engine.runs import Run
+
+SOURCES: Final = ("rest", "postgres", "mysql", "file", "rows")
+AT_DATABASE: Final = ("query", "statement")
+PLAN: Final = "plan"
+
+
+class ExplainConfiguration(Configuration):
+    type: str = Field(description="The kind of source that is explained")
+    configuration: Mapping[str, Json] = Field(default_factory=dict)
+
+
+@node(
+    "explain",
+    description="Says what a source would be asked, and asks nothing of it but its columns.",
+    effect=Effect.PURE,
+    configuration=ExplainConfiguration,
+    inputs=(Port(ARGUMENTS, OBJECT, required=False), Port(SCAN, required=False)),
+    outputs=(Port(PLAN, OBJECT),),
+)
+async def explain_node(config: ExplainConfiguration, inputs: Inputs, context: Context) -> Outputs:
+    scan: Scan = inputs.get(SCAN) or EVERYTHING
+    arguments = inputs.get(ARGUMENTS) or {}
+    if config.type == "rest":
+        plan = _rest(config.configuration, scan)
+    elif config.type == "file":
+        plan = _file(config.configuration, scan, context)
+    elif config.type in ("postgres", "mysql"):
+        plan = await _database(config.type, config.configuration, scan, arguments, context)
+    elif config.type in AT_DATABASE:
+        plan = {"sent": [str(config.configuration.get("sql", ""))], "kept": [], "rechecked": []}
+    else:
+        plan = {"sent": ["the rows stand in the connector"], "kept": [], "rechecked": []}
+    return {PLAN: {"source": context.node, "type": config.type, "scan": scan.as_json(), **plan}}
+
+
+def explaining(graph: Graph) -> Graph:
+    """The graph that explains the sources of `graph` instead of reading them; each plan is an output port."""
+    sources = [one.id for one in graph.nodes if one.type in (*SOURCES, *AT_DATABASE)]
+    nodes = [
+        replace(one, type="explain", configuration={"type": one.type, "configuration": dict(one.configuration)})
+        if one.id in sources
+        else one
+        for one in graph.nodes
+        if one.id in sources or one.type in ("input", "pushdown")
+    ]
+    kept = {one.id for one in nodes}
+    edges = [edge for edge in graph.edges if edge.from_ in kept and edge.to in kept]
+    edges += [Edge(source, "plans", PLAN, source) for source in sources]
+    return Graph((*nodes, Node("plans", "output")), tuple(edges), title=graph.title)
+
+
+def plan_lines(plans: Sequence[Mapping[str, Any]], facts: Mapping[str, NodeFacts] | None = None) -> Iterator[str]:
+    """The plans of all sources as text; `facts` are those of a run that was made with them."""
+    width = max((len(plan["source"]) for plan in plans), default=0)
+    for plan in plans:
+        sent = list(plan["sent"]) or ["everything"]
+        yield f"{plan['source']:{width}}  {sent[0]}"
+        indent = " " * (width + 2)
+        yield from (f"{indent}{line}" for line in sent[1:])
+        measured = facts.get(plan["source"]) if facts else None
+        if measured is not None:
+            yield f"{indent}gave {measured.words()}"
+        yield from (f"{indent}checked again: {line}" for line in plan["rechecked"])
+        yield from (f"{indent}not sent: {line}" for line in plan["kept"])
+
+
+def analyzed(run: Run) -> dict[str, dict[str, Json]]:
+    """What a run measured, by node id, as drawings take it."""
+    drawn: dict[str, dict[str, Json]] = {}
+    for name, facts in by_node(run.events).items():
+        measured: dict[str, Json] = {"ms": round(facts.seconds * 1000, 1)}
+        for key in ("rows", "bytes", "requests"):
+            value = getattr(facts, key)
+            if value is not None:
+                measured[key] = value
+        drawn[name] = measured
+    return drawn
+
+
+def scan_words(scan: Scan) -> str:
+    """`columns day, total; day >= 2026-03-01; limit 10`."""
+    parts = [f"columns {', '.join(scan.columns)}" if scan.columns is not None else "all columns"]
+    parts += [predicate_words(predicate) for predicate in scan.predicates]
+    if scan.limit is not None:
+        parts.append(f"limit {scan.limit}")
+    return "; ".join(parts)
+
+
+def predicate_words(predicate: Predicate) -> str:
+    if isinstance(predicate.value, tuple):
+        return f"{predicate.column} in ({', '.join(str(value) for value in predicate.value)})"
+    return f"{predicate.column} {predicate.operator} {predicate.value}"
+
+
+def _rest(configuration: Mapping[str, Json], scan: Scan) -> dict[str, Any]:
+    from ..nodes.rest import RestConfiguration, explain
+
+    told = explain(RestConfiguration.model_validate(dict(configuration)), scan)
+    pairs = [*((name, str(value)) for name, value in told["params"].items()), *map(tuple, told["query"])]
+    query = f"?{urlencode(pairs, safe=':{}, ')}" if pairs else ""
+    pages = "" if told["pages"] == "none" else f", all pages ({told['pages']})"
+    return {"sent": [f"{told['method']} {told['url']}{query}{pages}"], "kept": told["kept"], "rechecked": []}
+
+
+def _file(configuration: Mapping[str, Json], scan: Scan, context: Context) -> dict[str, Any]:
+    from ..nodes.file import CACHED_BYTES
+    from ..nodes.files.confine import matching
+
+    path = context.secrets.expand(str(configuration["path"]))
+    bytes = sum(place.path.stat().st_size for place in matching(path, context.folder, context.roots))
+    if bytes < CACHED_BYTES:
+        return {"sent": [f"{path}, read whole and kept while it does not change"], "kept": [], "rechecked": []}
+    return {"sent": [f"{path}: {scan_words(scan)}"], "kept": list(scan.kept), "rechecked": []}
+
+
+async def _database(
+    engine: Any, configuration: Mapping[str, Json], scan: Scan, arguments: Mapping[str, Any], context: Context
+) -> dict[str, Any]:
+    from ..nodes.databases.source import DatabaseSource, described, explain
+
+    config = DatabaseSource.model_validate(dict(configuration))
+    try:
+        columns = await described(engine, config, context, arguments)
+    except JackfieldError as error:
+        note = f"what the database is sent depends on its column types, and it could not be asked: {error.message}"
+        return {"sent": [scan_words(scan)], "kept": [*scan.kept, note], "rechecked": []}
+    told = explain(engine, config, scan, columns, arguments)
+    return {"sent": [told.query.sql], "kept": list(told.kept), "rechecked": list(told.rechecked)}
+
+

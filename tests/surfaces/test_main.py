@@ -1,0 +1,88 @@
+"""The command line itself: help, unknown names, exit codes, and what it does not import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jackfield.surfaces.cli.main import COMMANDS, Commands, cli as group
+
+from .conftest import Cli
+
+DEMO = Path(__file__).parents[2] / "surfaces" / "demo"
+HEAVY = {"duckdb", "pyarrow", "mcp", "networkx"}
+
+
+def test_help_names_every_command(cli: Cli) -> None:
+    outcome = cli("--help")
+    assert outcome.code == 0
+    for listed in COMMANDS:
+        assert listed.name in outcome.out
+
+
+@pytest.mark.parametrize("listed", COMMANDS, ids=[listed.name for listed in COMMANDS])
+def test_each_command_explains_itself(cli: Cli, listed: object) -> None:
+    name = getattr(listed, "name")  # noqa: B009
+    outcome = cli(name, "--help")
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"Usage: jackfield {name}")
+
+
+def test_an_unknown_command_is_answered_with_the_near_one(cli: Cli) -> None:
+    outcome = cli("lnit")
+    assert outcome.code == 2
+    assert "Did you mean `jackfield l" in outcome.err
+    assert "`jackfield lint`" in outcome.err
+    assert outcome.out == ""
+
+
+def test_an_unknown_option_exits_2(cli: Cli) -> None:
+    assert cli("list", "--nothing").code == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["list", str(DEMO)], ["lint", str(DEMO)], ["show", str(DEMO)]], ids=lambda a: a[0]
+)
+def test_looking_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from jackfield.surfaces.cli import main\n"
+        f"code = main({arguments!r})\n"
+        "print(' '.join(sorted(m for m in sys.modules if '.' not in m)), file=sys.stderr)\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert HEAVY.isdisjoint(done.stderr.splitlines()[-1].split())
+
+
+def test_help_starts_fast() -> None:
+    def best(*command: str) -> float:
+        taken = []
+        for _ in range(5):
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *command], capture_output=True, check=True, timeout=60)
+            taken.append(time.perf_counter() - began)
+        return min(taken)
+
+    # 0.25 s where `python -c pass` takes 0.02; a slower machine is given as much more.
+    assert best("-m", "jackfield.surfaces.cli", "--help") < 0.25 * max(1.0, best("-c", "pass") / 0.02)
+
+
+def test_completion_knows_our_commands(cli: Cli) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        outcome = cli("completion", shell)
+        assert outcome.code == 0
+        assert "_JACKFIELD_COMPLETE" in outcome.out
+
+
+def test_the_listed_commands_are_those_that_exist() -> None:
+    assert isinstance(group, Commands)
+    for listed in COMMANDS:
+        command = group.get_command(None, listed.name)  # type: ignore[arg-type]
+        assert command is not None
+        assert command.name == listed.name
