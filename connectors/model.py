@@ -66,6 +66,7 @@ class Tool:
     sql: str | None = None
     at: str | None = None
     save: Mapping[str, Json] | None = None
+    destructive: bool | None = None  # what the author said; the annotations hold what follows
     pointer: str = ""
 
     @property

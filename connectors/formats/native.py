@@ -72,6 +72,7 @@ def _tool(tool: fields.Tool, pointer: str, top: fields.Top, around: Surroundings
         sql=tool.sql,
         at=tool.at,
         save=None if tool.save is None else tool.save.model_dump(exclude_none=True),
+        destructive=tool.destructive,
         pointer=pointer,
     )
 

@@ -5,22 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...graphs.bgl import from_json
 from ...graphs.errors import JackfieldError
 from ...graphs.findings import Finding, Place, Severity
-from .. import text
+from .. import catalog, text
 from ..formats import FORMATS
 from ..formats.native import NATIVE
 from ..native.parts import parts_of
 from .codes import CODES
 from .descriptions import descriptions
+from .masking import masked
 from .parameters import parameters
-from .paths import paths
+from .paths import paths as path_rules
 from .results import results
 from .secrets import secrets
 from .shapes import shapes
@@ -33,7 +34,7 @@ Rule = Callable[[Subject], Iterator[Finding]]
 RULES: Final[tuple[Rule, ...]] = (
     secrets,
     templates,
-    paths,
+    path_rules,
     shapes,
     tables,
     sql,
@@ -72,6 +73,51 @@ def lint(
     for rule in RULES:
         found.extend(rule(looked_at))
     return in_order(found)
+
+
+class Linted(NamedTuple):
+    """`texts` are by file name, with secrets covered: what a frame may show."""
+
+    findings: tuple[Finding, ...]
+    texts: Mapping[str, str]
+
+
+def lint_all(
+    paths: catalog.PathLike | Iterable[catalog.PathLike],
+    *,
+    columns: Columns | None = None,
+    sensitive: Iterable[str] = (),
+) -> Linted:
+    """`lint` of every connector of the given files, folders and globs, and of them together.
+
+    JSON files of a folder that are no connectors are passed over. Raises CONFIG_INVALID for a path that is not there.
+    """
+    findings: list[Finding] = []
+    texts: dict[str, str] = {}
+    slugs: dict[str, Path] = {}
+    for path, named in catalog.discover(paths).items():
+        found = lint(path, columns=columns, sensitive=sensitive)
+        if not named and [finding.code for finding in found] == ["FORMAT_UNKNOWN"]:
+            continue
+        findings.extend(found)
+        try:
+            content = path.read_text("utf-8", errors="replace")
+        except OSError:
+            continue  # reported as unreadable
+        texts[str(path)] = masked(content, found)
+        slug = _slug(path)
+        if slug and slugs.setdefault(slug, path) != path:
+            message = f"The slug '{slug}' is taken by {slugs[slug]}, which is served in its place."
+            place = Place(str(path), "/slug", 1, 1)
+            findings.append(Finding("DUPLICATE_SLUG", Severity.ERROR, message, place, "Give one of them another slug."))
+    return Linted(in_order(findings), texts)
+
+
+def _slug(path: Path) -> str:
+    file = text.read_file(path)
+    if isinstance(file, Finding) or not NATIVE.matches(file.value):
+        return ""
+    return str(file.value.get("slug") or "")
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -54,6 +54,8 @@ def secrets(subject: Subject) -> Iterator[Finding]:
 
 def _literal(subject: Subject, pointer: str, text: str) -> Iterator[Finding]:
     field = pointer.rpartition("/")[2]
+    if field in NAMING_FIELDS:
+        return  # has a rule of its own
     in_url = field in ("url", "base_url")
     for kind, pattern in KINDS:
         if pattern.search(text):
@@ -61,7 +63,7 @@ def _literal(subject: Subject, pointer: str, text: str) -> Iterator[Finding]:
             message = f"'{field}' holds {kind} in the open."
             yield subject.finding(code, pointer, message, ENVIRONMENT_HINT, owner_of(pointer))
             return
-    secret_field = SECRET_FIELD.search(field) and field not in HARMLESS_FIELDS and field not in NAMING_FIELDS
+    secret_field = SECRET_FIELD.search(field) and field not in HARMLESS_FIELDS
     in_text = re.match(r"/(tools|skills)/\d+/(description|name|id|sql|prompt_template)$", pointer)
     if secret_field and not in_text and random_looking(REFERENCE.sub("", text)):
         message = f"'{field}' holds what looks like a secret."
@@ -132,7 +134,8 @@ def _in_url(subject: Subject, pointer: str, source: Mapping[str, Any]) -> Iterat
         SECRET_FIELD.search(part.partition("=")[0]) and part.partition("=")[2] and "{" not in part
         for part in query.split("&")
     )
-    if (isinstance(name, str) and len(name) > 3 and name in url) or carried:
+    open_already = any(pattern.search(url) for _, pattern in KINDS)
+    if not open_already and ((isinstance(name, str) and len(name) > 3 and name in url) or carried):
         message = f"The url of '{source.get('id')}' carries a secret; urls end up in logs."
         hint = 'Use "auth": {"type": "api_key", "secret_key": "NAME", "header_name": "X-Api-Key"}.'
         yield subject.finding("SECRET_IN_URL", f"{pointer}/url", message, hint, str(source.get("id", "")))

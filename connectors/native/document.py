@@ -156,7 +156,7 @@ class Top(Configuration):
     description: str = ""
     instructions: str = Field("", description="How an agent should use the connector as a whole")
     prefix: bool = Field(False, description="Agents see its tools as slug_id")
-    sources: tuple[Json, ...] = ()
+    sources: tuple[Json, ...]
     tools: tuple[Json, ...]
     skills: tuple[Json, ...] = ()
     saves: tuple[Json, ...] = ()
