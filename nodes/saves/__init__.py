@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from . import csv, duckdb, json, jsonl, parquet, sqlite
+from . import csv, duckdb, http, json, jsonl, parquet, sqlite
 from .base import AnySaveType
 
-SAVES: Final[tuple[AnySaveType, ...]] = (parquet.SAVE, csv.SAVE, json.SAVE, jsonl.SAVE, duckdb.SAVE, sqlite.SAVE)
+SAVES: Final[tuple[AnySaveType, ...]] = (
+    parquet.SAVE,
+    csv.SAVE,
+    json.SAVE,
+    jsonl.SAVE,
+    duckdb.SAVE,
+    sqlite.SAVE,
+    http.SAVE,
+)
 
 
 def by_name() -> Mapping[str, AnySaveType]:
