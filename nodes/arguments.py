@@ -20,7 +20,8 @@ from ..graphs.model import Json
 
 INT64: Final = (-(2**63), 2**63 - 1)  # what every database that we speak to can hold
 SHOWN: Final = 60  # characters of a wrong value that a message repeats
-ZONE: Final = re.compile(r"(?:[Zz]|[+-]\d\d:?\d\d)$")
+DAY: Final = re.compile(r"\d{4}-\d\d-\d\d\Z", re.ASCII)
+MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d", re.ASCII)
 
 Schema = Mapping[str, Json]
 
@@ -87,10 +88,7 @@ def typed(schema: Schema, value: Any) -> Any:
     if value is None and _allows_null(schema):
         return None
     if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
-        near = get_close_matches(value, [a for a in schema["enum"] if isinstance(a, str)], 1) if _is_text(value) else []
-        raise UnfitError(
-            "one of " + ", ".join(_shown(a) for a in schema["enum"]), f"Did you mean '{near[0]}'?" * len(near)
-        )
+        raise _no_choice(schema["enum"], value)
     types = _types(schema)
     reason: UnfitError | None = None
     for name in types:
@@ -118,8 +116,10 @@ def _same(value: Any, allowed: Json) -> bool:
     return bool(value == allowed) and isinstance(value, bool) == isinstance(allowed, bool)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _no_choice(choices: Sequence[Json], value: Any) -> UnfitError:
+    names = [choice for choice in choices if isinstance(choice, str)]
+    near = get_close_matches(value, names, 1) if isinstance(value, str) else []
+    return UnfitError("one of " + ", ".join(map(_shown, choices)), f"Did you mean '{near[0]}'?" if near else "")
 
 
 def _string(schema: Schema, value: Any) -> Any:
@@ -229,7 +229,7 @@ def _inside(schema: Schema, value: Any, path: str) -> Any:
 def _date(value: Any) -> dt.date:
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
-    if isinstance(value, str) and len(value) == 10:  # fromisoformat also reads 20260102 and 2026-W01-1
+    if isinstance(value, str) and DAY.match(value):  # fromisoformat also reads 20260102 and 2026-W01-1
         try:
             return dt.date.fromisoformat(value)
         except ValueError:
@@ -240,7 +240,7 @@ def _date(value: Any) -> dt.date:
 def _moment(value: Any) -> dt.datetime | None:
     if isinstance(value, dt.datetime):
         return value
-    if isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d", value):
+    if isinstance(value, str) and MOMENT.match(value):
         try:
             return dt.datetime.fromisoformat(value)
         except ValueError:

@@ -13,12 +13,15 @@ from .base import ARGUMENTS, OBJECT, Context, Inputs, OpenConfiguration, Outputs
 
 
 class InputConfiguration(OpenConfiguration):
-    """`schema` is an object schema. Without properties, everything that the caller gives is passed on unchecked."""
+    """`schema` is an object schema. What it does not name is passed on unchecked.
+
+    With `additionalProperties: false` it is refused instead.
+    """
 
     expected: Mapping[str, Json] = Field(
         default_factory=dict,
         alias="schema",
-        description="JSON Schema of the arguments; with additionalProperties false, unknown names are refused",
+        description="JSON Schema of the arguments",
     )
 
 
@@ -35,7 +38,9 @@ def _ports(configuration: Mapping[str, Json]) -> Ports:
         for name, expected in properties.items()
         if isinstance(expected, Mapping)
     ]
-    return Ports(outputs=(*outputs, ALL), open_inputs=True, open_outputs="schema" not in configuration)
+    return Ports(
+        outputs=(*outputs, ALL), open_inputs=True, open_outputs=schema.get("additionalProperties") is not False
+    )
 
 
 @node(

@@ -14,6 +14,7 @@ from .table import Table
 
 PLAIN: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z", re.ASCII)
 LONGEST: Final = 2000  # characters; JMESPath's parser recurses, and no hand writes more
+DEEPEST: Final = 100
 
 
 class SelectConfiguration(Configuration):
@@ -37,11 +38,17 @@ def _compiled(path: str) -> Any:
     if len(path) > LONGEST:
         raise ValueError(f"the expression has {len(path):,} characters; at most {LONGEST:,} are read")
     try:
-        return jmespath.compile(path)
+        expression = jmespath.compile(path)
     except JMESPathError as error:
         raise ValueError(f"not a JMESPath expression: {str(error).splitlines()[0][:200]}") from None
     except RecursionError:
         raise ValueError("the expression nests too deep") from None
+    level = [expression.parsed]
+    for _ in range(DEEPEST):
+        level = [child for part in level if isinstance(part, dict) for child in part["children"]]
+    if level:  # the search would recurse as deep
+        raise ValueError("the expression nests too deep")
+    return expression
 
 
 @node(
@@ -60,7 +67,7 @@ async def select_node(config: SelectConfiguration, inputs: Inputs, context: Cont
     if found is None and config.required:
         raise JackfieldError(
             Code.SCHEMA_NOT_FOUND,
-            f"Node '{context.node}' (select): nothing is at '{config.path}' of {_described(value)}.",
+            f"Node '{context.node}' (select): nothing is at '{config.path[:80]}' of {_described(value)}.",
             "Correct the path, or set 'required' to false if the value may be absent.",
             {"node": context.node, "path": config.path},
         )
@@ -79,7 +86,7 @@ def _found(path: str, value: Any, node: str) -> Any:
     except (JMESPathError, RecursionError) as error:
         raise JackfieldError(
             Code.TYPE_MISMATCH,
-            f"Node '{node}' (select): '{path}' does not fit {_described(value)}: {str(error)[:200]}.",
+            f"Node '{node}' (select): '{path[:80]}' does not fit {_described(value)}: {str(error)[:200]}.",
             "Compare the expression with the value that arrives here.",
             {"node": node, "path": path},
         ) from None
