@@ -1,4 +1,4 @@
-"""Small graphs in a short notation, and kinds of node whose firing can be foreseen. Engine tests are written with these.
+"""Small graphs in a short notation, and kinds of node whose firing can be foreseen, for tests of the engine.
 
 Edges: `a.x -> b.y` data, `a.x ?> b.y` optional, `a.x => b.y` constant, `a.* -> b` wildcard, `a -> b` control.
 """
@@ -28,7 +28,7 @@ def edge(text: str) -> Edge:
 
 def flow(nodes: Mapping[str, str | tuple[str, Mapping[str, Any]]], *edges: str, **more: Any) -> Graph:
     """A graph of `id: kind` or `id: (kind, configuration)`, and edges."""
-    made = [Node(id, kind) if isinstance(kind, str) else Node(id, *kind) for id, kind in nodes.items()]
+    made = [Node(name, of) if isinstance(of, str) else Node(name, *of) for name, of in nodes.items()]
     return Graph(tuple(made), tuple(map(edge, edges)), **more)
 
 
