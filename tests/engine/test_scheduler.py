@@ -7,8 +7,8 @@ import anyio
 import anyio.lowlevel
 import hypothesis.strategies as st
 import pytest
-from flow import KINDS, flow, kind
 from hypothesis import HealthCheck, Phase, find, given, settings
+from servers.flow import KINDS, flow, kind
 
 from jackfield.engine.engine import Engine
 from jackfield.engine.scheduler import Fired, Ordered
