@@ -97,7 +97,7 @@ class PostgresDialect:
     def quoted(self, name: str) -> str:
         return quoted(name)
 
-    def condition(self, comparison: Comparison, values: list[Any]) -> str:
+    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False) -> str:
         column = quoted(comparison.column.name)
         cast = CASTS[comparison.kind]
         if comparison.operator == "in":

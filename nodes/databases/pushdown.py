@@ -32,17 +32,18 @@ class Dialect(Protocol):
     def quoted(self, name: str) -> str:
         """`name` as an identifier, whatever is in it."""
 
-    def condition(self, comparison: Comparison, values: list[Any]) -> str:
-        """The comparison as SQL; what it binds is added to `values`."""
+    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False) -> str:
+        """The comparison as SQL; what it binds is added to `values`. `shown`: for people, without any value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """SQL and the values it binds. `columns` are those of the result, in order."""
+    """SQL and the values it binds. `columns` are those of the result, in order; `shown` is the SQL without values."""
 
     sql: str
     values: tuple[Any, ...] = ()
     columns: tuple[Column, ...] = ()
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Pushdown:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "sql": self.query.sql,
+            "sql": self.query.shown,
             "pushed": [predicate.as_json() for predicate in self.pushed],
             "rechecked": list(self.rechecked),
             "kept": list(self.kept),
@@ -69,7 +70,12 @@ class Pushdown:
 
     def as_event(self) -> dict[str, Any]:
         """What an event tells: no values."""
-        return {"sql": self.query.sql, "kept": list(self.kept), "rechecked": list(self.rechecked), "limit": self.limit}
+        return {
+            "sql": self.query.shown,
+            "kept": list(self.kept),
+            "rechecked": list(self.rechecked),
+            "limit": self.limit,
+        }
 
 
 def push(
@@ -83,7 +89,7 @@ def push(
     after they came, with the reason: those are compared here only.
     """
     selected = chosen(columns, scan.columns)
-    conditions: list[str] = []
+    comparisons: list[Comparison] = []
     values: list[Any] = list(relation.values)
     pushed: list[Predicate] = []
     rechecked: list[str] = []
@@ -102,7 +108,7 @@ def push(
         except NotPushedError as reason:
             kept.append(f"{text}: {reason}")
             continue
-        conditions += [dialect.condition(comparison, values) for comparison in narrowed.comparisons]
+        comparisons += narrowed.comparisons
         pushed.append(predicate)
         if not narrowed.exact:
             rechecked.append(f"{text}: the database may give more rows than match")
@@ -110,12 +116,17 @@ def push(
     if limit is not None and (rechecked or len(pushed) < len(scan.predicates)):
         kept.append(f"LIMIT {limit}: not every predicate is applied exactly by the database")
         limit = None
-    sql = f"SELECT {listed(selected, dialect)} FROM {relation.sql}"
-    if conditions:
-        sql += f" WHERE {' AND '.join(conditions)}"
-    if limit is not None:
-        sql += f" LIMIT {max(0, int(limit))}"
-    return Pushdown(Query(sql, tuple(values), selected), tuple(pushed), tuple(rechecked), tuple(kept), limit)
+    begin = f"SELECT {listed(selected, dialect)} FROM {relation.sql}"
+    end = "" if limit is None else f" LIMIT {max(0, int(limit))}"
+
+    def text(values: list[Any], *, shown: bool) -> str:
+        where = " AND ".join(dialect.condition(comparison, values, shown=shown) for comparison in comparisons)
+        return f"{begin} WHERE {where}{end}" if where else begin + end
+
+    shown = text(list(values), shown=True)
+    sql = text(values, shown=False)
+    query = Query(sql, tuple(values), selected, shown)
+    return Pushdown(query, tuple(pushed), tuple(rechecked), tuple(kept), limit)
 
 
 def listed(columns: Sequence[Column], dialect: Dialect) -> str:
