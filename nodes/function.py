@@ -58,7 +58,7 @@ def _declared(function: Callable[..., Any], name: str, effect: Effect, thread: b
     parameters = inspect.signature(function).parameters.values()
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise _unfit(name, f"its parameter '{parameter}' takes any number of values", "Name each parameter.")
+            raise _unfit(name, f"its parameter '{parameter.name}' takes any number of values", "Name each parameter.")
     contexts = tuple(p.name for p in parameters if hints.get(p.name) is Context)
     inputs = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.name not in contexts]
     options = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in contexts]

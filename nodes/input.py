@@ -31,7 +31,7 @@ ALL: Final = Port(ARGUMENTS, OBJECT, "All arguments as one object; optional ones
 def _ports(configuration: Mapping[str, Json]) -> Ports:
     schema = configuration.get("schema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping):
+    if not isinstance(schema, Mapping) or not isinstance(properties, Mapping):
         return Ports(outputs=(ALL,), open_inputs=True, open_outputs=True)
     outputs = [
         Port(name, expected, str(expected.get("description", "")))
