@@ -62,7 +62,7 @@ class CallResult:
 
     def as_json(self) -> Json:
         """`{rows, row_count, truncated, total_rows, truncation_reason, next_cursor}`, or the value as JSON."""
-        from ..engine.results import json_rows, json_value
+        from .plain import json_rows, json_value
 
         if self.page is not None:
             return self.page.as_json()

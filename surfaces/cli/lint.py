@@ -33,4 +33,4 @@ def command(paths: tuple[Path, ...], format: str, online: bool, strict: bool) ->
 def _columns(paths: tuple[Path, ...]) -> Columns:
     from ..columns import real_columns
 
-    return real_columns(paths)
+    return real_columns(paths, lambda text: click.echo(text, err=True))

@@ -81,7 +81,7 @@ async def plan_text(
             "Plan it without --analyze, or call it.",
         )
     plans, missing = await _plans(app, connector, found, arguments)
-    result = await app.call(connector, found.id, arguments) if analyze else None
+    result = await app.call(connector, found.id, arguments, fresh=True) if analyze else None
 
     facts = analyzed(result.run) if result is not None and result.run is not None else {}
     if format == "json":

@@ -10,10 +10,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date, time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ...graphs.errors import Code, JackfieldError
+from ..plain import json_rows, json_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,8 +62,6 @@ def _target(output: Path | None) -> Iterator[Any]:
 
 def write_rows(rows: pa.Table, format: str, output: Path | None) -> None:
     """Write every row in `format` (not json, which is the whole result: `write_json`)."""
-    from ...engine.results import json_rows
-
     with _target(output) as target:
         if format == "arrow":
             import pyarrow as pa
@@ -80,7 +80,7 @@ def write_rows(rows: pa.Table, format: str, output: Path | None) -> None:
             _write_csv(rows, target)
         else:
             width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
-            cells = [list(row.values()) for row in json_rows(rows)]
+            cells = [[_cell(value) for value in row.values()] for row in rows.to_pylist()]
             lines = table_lines(rows.column_names, cells, [_is_number(kind) for kind in rows.schema.types], width)
             target.write("".join(f"{line}\n" for line in lines).encode())
 
@@ -92,29 +92,34 @@ def write_json(document: Any, output: Path | None) -> None:
 
 def _write_csv(rows: pa.Table, target: IO[bytes]) -> None:
     """RFC 4180 with a header. NULL is an empty field; lists and objects are JSON."""
-    from ...engine.results import json_rows
-
     for number, batch in enumerate([rows.slice(0, 0), *rows.to_batches(max_chunksize=5_000)]):
         text = io.StringIO()
         writer = csv.writer(text)
         if number == 0:
             csv.writer(text).writerow(rows.column_names)
-        for row in json_rows(batch):
+        for row in batch.to_pylist():
             writer.writerow([_plain(value) for value in row.values()])
         target.write(text.getvalue().encode())
 
 
 def _plain(value: Any) -> Any:
+    """As text, exactly: decimals keep their scale. None stays None, which CSV leaves empty."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, (date, time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, (list, dict, bytes)):
+        held = json_value(value)
+        return held if isinstance(held, str) else json.dumps(held, ensure_ascii=False)
+    return str(value)
 
 
 def table_lines(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[bool], width: int | None = None
+    names: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], width: int | None = None
 ) -> list[str]:
     """Columns aligned (to the right where `right` says so) under a rule; cut to `width` characters if given."""
-    cells = [[_cell(value) for value in row] for row in rows]
     heads = [name.translate(CONTROLS) for name in names]
     widths = [max(len(heads[i]), *(len(row[i]) for row in cells), 1) for i in range(len(heads))]
     if width is not None:
@@ -147,7 +152,4 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return "null"
-    plain = _plain(value)
-    return (plain if isinstance(plain, str) else str(plain)).translate(CONTROLS)
+    return "null" if value is None else str(_plain(value)).translate(CONTROLS)

@@ -1,0 +1,197 @@
+"""`jackfield call`: rows to stdout in every format, everything else to stderr, typed arguments, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from .conftest import Cli
+
+TOOLS = [
+    {
+        "id": "list_sales",
+        "name": "List sales",
+        "category": "READ",
+        "description": "Return sales of one kind since a day, each with its note.",
+        "sql": "SELECT id, kind, day::DATE AS day, total::DECIMAL(10, 2) AS total, note FROM sales "
+        "WHERE (:kind IS NULL OR kind = :kind) AND (:since IS NULL OR day::DATE >= :since) "
+        "AND (:ids IS NULL OR id IN (:ids)) ORDER BY id LIMIT :most",
+        "parameters": [
+            {"name": "kind", "type": "string", "description": "Exact kind to keep", "enum": ["book", "map"], "required": False},
+            {"name": "since", "type": "date", "description": "First day returned", "required": False},
+            {"name": "ids", "type": "array", "items": "int", "description": "Ids to keep", "required": False},
+            {"name": "most", "type": "int", "description": "Most rows returned", "default": 100, "minimum": 1},
+        ],
+    },
+]  # fmt: skip
+ROWS = [
+    {"id": 1, "kind": "book", "day": "2026-03-01", "total": 10.1, "note": "plain"},
+    {"id": 2, "kind": "map", "day": "2026-03-02", "total": 7.0, "note": None},
+    {"id": 3, "kind": "book", "day": "2026-03-03", "total": 3.25, "note": 'comma, "quote"\nand line'},
+]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return connector(tmp_path, [{"id": "sales", "type": "rows", "rows": ROWS}], TOOLS)
+
+
+def connector(folder: Path, sources: list[Any], tools: list[Any], **more: Any) -> Path:
+    document: Mapping[str, Any] = {
+        "name": "Shop", "slug": "shop", "version": "1.0.0", "sources": sources, "tools": tools, **more,
+    }  # fmt: skip
+    path = folder / "shop.connector.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_table_goes_to_stdout_and_the_statistics_to_stderr(cli: Cli, shop: Path) -> None:
+    outcome = cli("call", shop, "list_sales", "kind=book")
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        "id  kind  day         total  note",
+        "──  ────  ──────────  ─────  ────────────────────────",
+        " 1  book  2026-03-01  10.10  plain",
+        ' 3  book  2026-03-03   3.25  comma, "quote"\\nand line',
+    ]
+    assert outcome.err.startswith("2 rows · ")
+
+
+def test_quiet_says_nothing_but_rows(cli: Cli, shop: Path) -> None:
+    assert cli("call", shop, "list_sales", "-q").err == ""
+
+
+def test_json_is_the_whole_result_object(cli: Cli, shop: Path) -> None:
+    result = cli("call", shop, "list_sales", "ids=1,2", "--format", "json").json
+    assert result == {
+        "rows": [
+            {"id": 1, "kind": "book", "day": "2026-03-01", "total": 10.1, "note": "plain"},
+            {"id": 2, "kind": "map", "day": "2026-03-02", "total": 7, "note": None},
+        ],
+        "row_count": 2,
+        "truncated": False,
+        "total_rows": 2,
+        "truncation_reason": None,
+        "next_cursor": None,
+    }
+
+
+def test_ndjson_is_a_row_a_line(cli: Cli, shop: Path) -> None:
+    lines = cli("call", shop, "list_sales", "--format", "ndjson").out.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [1, 2, 3]
+
+
+def test_csv_reads_back_as_the_same_text(cli: Cli, shop: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(cli("call", shop, "list_sales", "--format", "csv").out)))
+    assert rows[2] == {"id": "3", "kind": "book", "day": "2026-03-03", "total": "3.25", "note": ROWS[2]["note"]}
+    assert rows[1]["note"] == ""
+
+
+def test_parquet_and_arrow_keep_their_types_in_a_file(cli: Cli, shop: Path, tmp_path: Path) -> None:
+    for name in ("out/sales.parquet", "out/sales.arrow"):
+        outcome = cli("call", shop, "list_sales", "-o", tmp_path / name)
+        assert outcome.code == 0
+        assert outcome.out == ""
+    rows = pq.read_table(tmp_path / "out/sales.parquet").to_pylist()
+    assert rows[0] == {"id": 1, "kind": "book", "day": date(2026, 3, 1), "total": Decimal("10.10"), "note": "plain"}
+    with pa.ipc.open_stream((tmp_path / "out/sales.arrow").read_bytes()) as stream:
+        assert stream.read_all().to_pylist() == rows
+    assert [path.name for path in sorted((tmp_path / "out").iterdir())] == ["sales.arrow", "sales.parquet"]
+
+
+def test_parquet_goes_to_a_pipe_as_bytes(shop: Path) -> None:
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "jackfield.surfaces.cli", "call", str(shop), "list_sales", "--format", "parquet"]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    assert pq.read_table(pa.BufferReader(done.stdout)).num_rows == 3
+
+
+def test_a_slug_finds_the_connector_of_the_workspace(
+    cli: Cli, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop.parent)
+    assert cli("call", "shop", "list_sales", "ids=2", "--format", "json").json["rows"][0]["id"] == 2
+
+
+def test_arguments_are_typed_by_the_schema_and_by_args_json(cli: Cli, shop: Path, tmp_path: Path) -> None:
+    assert cli("call", shop, "list_sales", "since=2026-03-02", "most=1", "--format", "json").json["row_count"] == 1
+    typed = cli("call", shop, "list_sales", "--args", '{"ids": [3], "kind": "book"}', "--format", "json")
+    assert typed.json["rows"][0]["id"] == 3
+    (tmp_path / "a.json").write_text('{"ids": [3, 1]}')
+    assert cli("call", shop, "list_sales", "--args", f"@{tmp_path / 'a.json'}", "--format", "json").json["row_count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["kind=boat"], "VALIDATION_INVALID_PARAMS", "kind"),
+        (["most=many"], "VALIDATION_INVALID_PARAMS", "most"),
+        (["most=0"], "VALIDATION_INVALID_PARAMS", "at least 1"),
+        (["since=2026-02-30"], "VALIDATION_INVALID_PARAMS", "since"),
+        (["knd=book"], "VALIDATION_INVALID_PARAMS", "knd"),
+        (["book"], "VALIDATION_INVALID_PARAMS", "name=value"),
+        (["--args", "{"], "VALIDATION_INVALID_PARAMS", "--args"),
+        (["--args", "[]"], "VALIDATION_INVALID_PARAMS", "object"),
+    ],
+)
+def test_wrong_arguments_exit_2_and_say_what_was_expected(
+    cli: Cli, shop: Path, arguments: list[str], code: str, says: str
+) -> None:
+    outcome = cli("call", shop, "list_sales", *arguments, "--format", "json")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error["code"] == code
+    assert says in outcome.error["message"] + outcome.error["hint"]
+    plain = cli("call", shop, "list_sales", *arguments)
+    assert plain.code == 2
+    assert plain.err.startswith(f"{code}: ")
+
+
+def test_an_unknown_tool_and_connector_are_answered_with_the_near_name(cli: Cli, shop: Path) -> None:
+    tool = cli("call", shop, "list_sale", "--format", "json")
+    assert (tool.code, tool.error["code"]) == (2, "TOOL_NOT_FOUND")
+    assert "list_sales" in tool.error["hint"]
+    missing = cli("call", shop.parent / "shp.connector.json", "list_sales")
+    assert missing.code == 1
+    assert "shop.connector.json" in missing.err
+
+
+def test_a_broken_file_shows_its_line_with_a_caret(cli: Cli, shop: Path) -> None:
+    shop.write_text('{\n  "name": "Shop",\n  "slug": "shop"\n  "version": "1.0.0"\n}\n')
+    outcome = cli("call", shop, "list_sales")
+    assert outcome.code == 1
+    assert "shop.connector.json:4:3" in outcome.err
+    assert "^" in outcome.err
+
+
+def test_what_an_upstream_wrote_can_not_steer_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    rows = [{"id": 1, "note": "\x1b[2Jgone\x07"}]
+    tools = [{"id": "list_all", "name": "List all", "category": "READ", "description": "Return every note there is.",
+              "sql": "SELECT note FROM notes LIMIT 5", "parameters": []}]  # fmt: skip
+    outcome = cli("call", connector(tmp_path, [{"id": "notes", "type": "rows", "rows": rows}], tools), "list_all")
+    assert "\x1b" not in outcome.out
+    assert "\\x1b[2Jgone\\x07" in outcome.out
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly(shop: Path, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    tools = [{"id": "count_up", "name": "Count up", "category": "READ", "description": "Return many numbers in a row.",
+              "sql": "SELECT unnest(range(200000)) AS number FROM sales LIMIT 200000", "parameters": []}]  # fmt: skip
+    path = connector(tmp_path, [{"id": "sales", "type": "rows", "rows": ROWS}], tools)
+    command = f"{sys.executable} -m jackfield.surfaces.cli call {path} count_up --format ndjson -q | head -n 2"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr == ""
