@@ -60,6 +60,7 @@ CODES: Final[Mapping[str, LintCode]] = {
     "TOOL_SOURCE_NOT_LOADED": LintCode(ERROR, 3, "The SQL reads a source that source_ids leaves out"),
     "SOURCE_UNKNOWN": LintCode(ERROR, 3, "A tool names a source that is not there"),
     "SAVE_UNKNOWN": LintCode(ERROR, 3, "A tool saves to what is not there"),
+    "SAVE_MODE_UNKNOWN": LintCode(ERROR, 3, "A save in a way that its kind does not have"),
     "SAVE_KEY_MISSING": LintCode(ERROR, 3, "upsert without the key by which to find rows"),
     "UNKNOWN_TABLE": LintCode(ERROR, 3, "The SQL reads a table that no source gives"),
     "UNKNOWN_COLUMN": LintCode(ERROR, 3, "The SQL reads a column that its table does not have"),

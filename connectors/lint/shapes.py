@@ -12,6 +12,7 @@ from ...graphs.findings import Finding, has_errors
 from ...nodes.saves.base import SaveConfiguration
 from ..native.compile import DATABASES
 from ..native.document import Tool
+from ..native.kinds import save_modes
 from ..native.names import near
 from ..reading import graph_file
 from ..skills import problems
@@ -77,6 +78,10 @@ def _save(subject: Subject, pointer: str, tool: Tool) -> Iterator[Finding]:
         return
     default = SaveConfiguration.model_fields["mode"].default
     mode = tool.save.mode or known.get("mode", default)
+    modes = save_modes().get(str(known.get("type")), ())
+    if mode not in modes:
+        message = f"Tool '{tool.id}' saves to '{tool.save.to}' by {mode}, and {known.get('type')} saves cannot."
+        yield subject.finding("SAVE_MODE_UNKNOWN", f"{pointer}/save", message, f"Use {', '.join(modes)}.", tool.id)
     if mode == "upsert" and not (tool.save.key or known.get("key")):
         message = f"Tool '{tool.id}' upserts into '{tool.save.to}' without a key."
         yield subject.finding("SAVE_KEY_MISSING", f"{pointer}/save", message, 'Add "key": ["id"].', tool.id)

@@ -8,13 +8,14 @@ from typing import Final
 
 from ...graphs.errors import JackfieldError
 from ...graphs.findings import Finding
+from ...nodes.http.binding import names_in
 from ...nodes.sqltext import read_only
 from ...nodes.sqltext.parameters import bound, names_in_strings
-from ..native.compile import BOUND, PATH_PARAMETER
+from ..native.compile import named_arguments
 from ..native.document import Tool
 from ..native.names import near
 from .codes import CODES
-from .subject import Statement, Subject, texts
+from .subject import Statement, Subject
 
 PIECES: Final = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|(?<!')\{[A-Za-z_]\w*\}|%\([A-Za-z_]\w*\)s")
 # A bound value after one of these words is a constant where SQL wants a table or a column.
@@ -34,6 +35,7 @@ def sql(subject: Subject) -> Iterator[Finding]:
         yield from _refusals(subject, statement)
         yield from _names(subject, statement)
     for pointer, tool in subject.tools:
+        yield from _unbound_elsewhere(subject, pointer, tool)
         yield from _unused(subject, pointer, tool)
 
 
@@ -83,6 +85,16 @@ def _names(subject: Subject, statement: Statement) -> Iterator[Finding]:
             )
 
 
+def _unbound_elsewhere(subject: Subject, pointer: str, tool: Tool) -> Iterator[Finding]:
+    known = {parameter.name for parameter in tool.parameters}
+    named = named_arguments("request", tool.request) if tool.request is not None else frozenset()
+    for part, names in (("request", named), ("rest_query_params", names_in("", tool.rest_query_params))):
+        for name in sorted(names - known):
+            message = f"The {part} of '{tool.id}' names '{name}', which is not one of its parameters."
+            hint = near(name, known, "parameters")
+            yield subject.finding("PARAMETER_UNBOUND", f"{pointer}/{part}", message, hint, tool.id)
+
+
 def _unused(subject: Subject, pointer: str, tool: Tool) -> Iterator[Finding]:
     if tool.graph is not None:
         return
@@ -103,19 +115,12 @@ def used_names(subject: Subject, tool: Tool) -> set[str] | None:
             used |= {span.name for span in names_in_strings(tool.sql, subject.dialect_of(tool))}
         except JackfieldError:
             return None
-    used |= named_in(tool.request)
-    used |= named_in(tool.rest_query_params)
+    if tool.request is not None:
+        used |= named_arguments("request", tool.request)
+    used |= names_in("", tool.rest_query_params)
     for source in subject.parts.sources.values():
-        used |= named_in(source.configuration)
+        try:
+            used |= named_arguments(source.type, source.configuration)
+        except JackfieldError:
+            return None
     return used
-
-
-def named_in(value: object) -> set[str]:
-    """Arguments that a request or a source refers to: `{name}` in a url, `:name` as a whole value."""
-    found: set[str] = set()
-    for pointer, text in texts(value, ""):
-        if BOUND.fullmatch(text):
-            found.add(text[1:])
-        if pointer.endswith("/url"):
-            found |= {match.strip("{} ") for match in PATH_PARAMETER.findall(text)}
-    return found

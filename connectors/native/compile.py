@@ -5,7 +5,6 @@ Every shape is here: SQL over sources, SQL `at` a database, rows of one source, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from ...graphs.bgl import from_json
 from ...graphs.errors import Code, JackfieldError
 from ...graphs.model import Edge, Graph, Json, Node
 from ...nodes.base import ARGUMENTS, ROWS, SCAN
+from ...nodes.http.binding import names_in
 from ..model import Source
 from .document import Tool
 from .names import matching_source, near
@@ -26,8 +26,6 @@ RESERVED_IDS: Final = frozenset(
 )
 # What a query or a statement at a database takes from its source beside the address.
 AT_FIELDS: Final = ("dsn", "url", "tls", "timeout_s")
-BOUND: Final = re.compile(r":[A-Za-z_][A-Za-z0-9_]*")
-PATH_PARAMETER: Final = re.compile(r"(?<!\{)\{\s*[A-Za-z_][A-Za-z0-9_]*\s*\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def _source(draft: _Draft, tool: Tool, source: Source, children: Sequence[str]) 
     if tool.rest_query_params and source.type == "rest":
         configuration["params"] = {**configuration.get("params", {}), **tool.rest_query_params}
     node = draft.node(_node_id(source.id), source.type, configuration)
-    if names_parameters(configuration):
+    if named_arguments(source.type, configuration):
         draft.edge("input", ARGUMENTS, node, ARGUMENTS)
     return node
 
@@ -208,20 +206,17 @@ def _graph_of(tool: Tool, folder: Path) -> Graph:
     return from_json(dict(tool.graph))
 
 
-def names_parameters(configuration: Mapping[str, Any]) -> bool:
-    """Whether a source's fields refer to arguments of the call: `{name}` in its url, `:name` as a whole value."""
-    url = configuration.get("url")
-    if isinstance(url, str) and PATH_PARAMETER.search(url):
-        return True
-    return any(_binds(configuration.get(part)) for part in ("params", "headers", "body"))
+def named_arguments(type: str, configuration: Mapping[str, Any]) -> frozenset[str]:
+    """The arguments of the call that a source's fields or a request's refer to."""
+    if type in DATABASES:
+        query = configuration.get("query")
+        if not isinstance(query, str) or ":" not in query:
+            return frozenset()
+        from ...nodes.sqltext.parameters import bound
 
-
-def _binds(value: Any) -> bool:
-    if isinstance(value, str):
-        return BOUND.fullmatch(value) is not None
-    if isinstance(value, Mapping):
-        return any(_binds(item) for item in value.values())
-    return isinstance(value, Sequence) and any(_binds(item) for item in value)
+        return frozenset(bound(query, "postgres" if type == "postgres" else "mysql").names)
+    values = [configuration.get(part) for part in ("params", "query", "headers", "body")]
+    return names_in(str(configuration.get("url", "")), *values)
 
 
 def _node_id(source: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from ...graphs.findings import Severity
-from ...nodes import registry, saves
+from ...nodes import registry
+from ...nodes.saves import SAVES
 from .validate import Report, fitting
 
 FILE_FORMATS: Final = ("csv", "json", "jsonl", "parquet", "sqlite", "duckdb")  # short for type file with the format
@@ -22,12 +23,15 @@ def source_models() -> dict[str, type[BaseModel]]:
 
 
 def save_models() -> dict[str, type[BaseModel]]:
-    return {kind.name: kind.configuration for kind in getattr(saves, "SAVES", ())}
+    return {kind.name: kind.configuration for kind in SAVES}
 
 
-def request_model() -> type[BaseModel] | None:
-    kind = registry().get("request")
-    return None if kind is None else kind.configuration
+def save_modes() -> dict[str, tuple[str, ...]]:
+    return {kind.name: kind.modes for kind in SAVES}
+
+
+def request_model() -> type[BaseModel]:
+    return registry()["request"].configuration
 
 
 def source_configuration(
@@ -46,8 +50,7 @@ def save_configuration(
 
 def request_configuration(fields: Mapping[str, Any], pointer: str, report: Report) -> dict[str, Any] | None:
     """The fields of a tool's `request`, or None when an error was reported."""
-    model = request_model()
-    return dict(fields) if model is None else fitting(model, fields, pointer, report)
+    return fitting(request_model(), fields, pointer, report)
 
 
 def _of_kind(
@@ -59,8 +62,6 @@ def _of_kind(
     what: str,
 ) -> dict[str, Any] | None:
     model = models.get(name)
-    if model is None and (what == "save" or name in SOURCE_TYPES):
-        return dict(configuration)
     if model is None:
         known = [*models, *FILE_FORMATS] if what == "source" else list(models)
         message = f"There is no {what} type '{name}'; expected one of {', '.join(known)}."

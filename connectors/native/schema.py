@@ -73,9 +73,7 @@ def _named(name: str, identity: Mapping[str, Any], own: Mapping[str, Any]) -> di
 
 def _tool(definitions: dict[str, Any]) -> dict[str, Any]:
     tool = _object(fields.Tool, definitions)
-    model = request_model()
-    if model is not None:
-        tool["properties"]["request"] = {"type": "object", **_object(model, definitions)}
+    tool["properties"]["request"] = {"type": "object", **_object(request_model(), definitions)}
     return {"type": "object", **tool, "additionalProperties": False}
 
 
