@@ -175,7 +175,7 @@ def race(name: str, a_after: int, b_after: int) -> Graph:
             return flow({"a": a, "b": b, **below}, "a.x -> j.x", "b.x -> j.x", "j.all -> out.all")
         case _:
             items = {"list": [{"after": a_after, "v": 1}, {"after": b_after, "v": 2}], "after": 0}
-            nodes = {"in": ("give", items), "pop": "extract", "work": "give", "out": "output"}
+            nodes: dict[str, Any] = {"in": ("give", items), "pop": "extract", "work": "give", "out": "output"}
             steps = ("in.list -> pop.list", "pop.list -> pop.list", "pop.text -> unpack.item")
             return flow({**nodes, "unpack": "unpack"}, *steps, "unpack.* -> work", "work.v -> out.v")
 
