@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..nodes.table import Table
 
 LOCAL: Final = "local"
-GRAPH_TOOL: Final = "graph"
+UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class CallResult:
 
     def as_json(self) -> Json:
         """`{rows, row_count, truncated, total_rows, truncation_reason, next_cursor}`, or the value as JSON."""
-        from .plain import json_rows, json_value
+        from ..engine.json_rows import json_rows, json_value
 
         if self.page is not None:
             return self.page.as_json()
@@ -222,6 +222,7 @@ class App:
         principal: str = LOCAL,
         page: int | None = None,
         cursor: str | None = None,
+        bounded: bool = True,
         timeout_s: float | None = None,
         fresh: bool = False,
         idempotency_key: str = "",
@@ -229,11 +230,12 @@ class App:
     ) -> CallResult:
         """Call a tool or a skill: run the graph that `compile` prints, and give what it gave.
 
-        `page` asks for that many rows and a cursor to go on from; None gives all rows. `cursor` continues an earlier
-        call without running anything. Errors are JackfieldError, and hold no secret.
+        `page` asks for that many rows and a cursor to go on from; None gives all rows. `bounded` keeps pages to what the
+        tool's `result` allows. `cursor` continues an earlier call without running anything. Errors are JackfieldError,
+        and hold no secret.
         """
         owner, found = self.find(connector, name)
-        shape = found.result if isinstance(found, Tool) else ResultShape()
+        shape = found.result if isinstance(found, Tool) and bounded else UNBOUNDED
         category = found.category if isinstance(found, Tool) else "SKILL"
         if cursor is not None:
             size = page or shape.page_size
@@ -344,7 +346,8 @@ def of_finding(finding: Finding) -> JackfieldError:
         Code.CONFIG_INVALID,
         f"{finding.place}: {finding.message}",
         finding.hint,
-        {"finding": finding.as_json(), "frame": caret(finding, text)},
+        # The frame's own head and hint are the message and the hint.
+        {"finding": finding.as_json(), "frame": "\n".join(caret(replace(finding, hint=""), text).splitlines()[1:])},
     )
 
 

@@ -60,6 +60,7 @@ def command(
                     given,
                     page=limit or None,
                     cursor=cursor,
+                    bounded=False,
                     timeout_s=timeout,
                     fresh=no_cache,
                     idempotency_key=idempotency_key,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ...graphs.errors import Code, JackfieldError
-from ..plain import json_rows, json_value
+from ...engine.json_rows import json_rows, json_value
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -75,8 +75,8 @@ def test_json_is_the_whole_result_object(cli: Cli, shop: Path) -> None:
     result = cli("call", shop, "list_sales", "ids=1,2", "--format", "json").json
     assert result == {
         "rows": [
-            {"id": 1, "kind": "book", "day": "2026-03-01", "total": 10.1, "note": "plain"},
-            {"id": 2, "kind": "map", "day": "2026-03-02", "total": 7, "note": None},
+            {"id": 1, "kind": "book", "day": "2026-03-01", "total": "10.10", "note": "plain"},
+            {"id": 2, "kind": "map", "day": "2026-03-02", "total": "7.00", "note": None},
         ],
         "row_count": 2,
         "truncated": False,
@@ -171,7 +171,7 @@ def test_a_broken_file_shows_its_line_with_a_caret(cli: Cli, shop: Path) -> None
     shop.write_text('{\n  "name": "Shop",\n  "slug": "shop"\n  "version": "1.0.0"\n}\n')
     outcome = cli("call", shop, "list_sales")
     assert outcome.code == 1
-    assert "shop.connector.json:4:3" in outcome.err
+    assert "shop.connector.json:3:16" in outcome.err
     assert "^" in outcome.err
 
 
@@ -195,3 +195,28 @@ def test_a_reader_that_leaves_ends_the_command_quietly(shop: Path, tmp_path: Pat
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert len(done.stdout.splitlines()) == 2
     assert done.stderr == ""
+
+
+def test_a_cursor_goes_on_in_exactly_the_rows_that_were_found(
+    cli: Cli, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop.parent)
+    first = cli("call", "shop", "list_sales", "--limit", 2, "--format", "json").json
+    assert [row["id"] for row in first["rows"]] == [1, 2]
+    assert (first["truncated"], first["total_rows"], first["truncation_reason"]) == (True, 3, "page_size")
+    shop.write_text(shop.read_text().replace('"id": 3', '"id": 99'))  # later rows do not reach an answer that was given
+    rest = cli("call", "shop", "list_sales", "--cursor", first["next_cursor"], "--format", "json").json
+    assert [row["id"] for row in rest["rows"]] == [3]
+    assert rest["next_cursor"] is None
+
+
+def test_a_cursor_of_another_tool_or_of_no_answer_is_refused(
+    cli: Cli, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop.parent)
+    assert cli("call", "shop", "list_sales", "--cursor", "nonsense").code == 2
+    cursor = cli("call", "shop", "list_sales", "--limit", 1, "--format", "json").json["next_cursor"]
+    for kept in (shop.parent / ".jackfield" / "results").iterdir():
+        kept.unlink()
+    gone = cli("call", "shop", "list_sales", "--cursor", cursor, "--format", "json")
+    assert (gone.code, gone.error["code"]) == (2, "RESULT_EXPIRED")
