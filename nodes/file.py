@@ -34,7 +34,7 @@ async def file_node(config: FileConfiguration, inputs: Inputs, context: Context)
     scan: Scan = inputs.get(SCAN, EVERYTHING)
     kind = format_of(config)
     path = context.secrets.expand(config.path)
-    files = await in_thread(lambda: open_all(matching(path, context.folder, context.roots)))
+    files = await in_thread(lambda: open_all(matching(path, context.folder, context.roots, f"*{kind.suffixes[0]}")))
     if kind.read is not None and files.size >= CACHED_BYTES and not config.children:
         tables: Mapping[str, Table] = {ROWS: await pulled(kind.read, files, config, asked(config, scan), context)}
     else:

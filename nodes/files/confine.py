@@ -72,8 +72,10 @@ def locate(text: str, folder: Path, roots: Sequence[Path] = ()) -> Located:
     )
 
 
-def matching(text: str, folder: Path, roots: Sequence[Path] = ()) -> tuple[Located, ...]:
+def matching(text: str, folder: Path, roots: Sequence[Path] = (), within: str = "*") -> tuple[Located, ...]:
     """The files that `text` names, sorted; it may hold `*`, `?`, `[…]` and `**`. Each match is confined by itself.
+
+    A folder stands for all files in and below it whose names match `within`.
 
     Raises CONFIG_INVALID as `locate`, and SOURCE_UNREACHABLE when there is no such file.
     """
@@ -81,7 +83,9 @@ def matching(text: str, folder: Path, roots: Sequence[Path] = ()) -> tuple[Locat
         found = locate(text, folder, roots)
         if not found.path.exists():
             raise missing(found)
-        return (found,)
+        if not found.path.is_dir():
+            return (found,)
+        text = f"{text.rstrip('/')}/**/{within}"
     before = WILD.split(text)[0].rpartition("/")[0]
     locate(before or ".", folder, roots)
     names = sorted(glob.glob(text, root_dir=folder, recursive=True))
@@ -98,7 +102,7 @@ def matching(text: str, folder: Path, roots: Sequence[Path] = ()) -> tuple[Locat
 
 def missing(place: Located) -> JackfieldError:
     """The error for a file that is not there, with the names that come near."""
-    siblings = [entry.name for entry in os.scandir(place.path.parent)] if place.path.parent.is_dir() else []
+    siblings = os.listdir(place.path.parent) if place.path.parent.is_dir() else []
     near = difflib.get_close_matches(place.name, siblings, 3, 0.6)
     hint = f"Did you mean {' or '.join(repr(name) for name in near)}?" if near else "Check the path of the source."
     return JackfieldError(

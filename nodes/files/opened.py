@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
 from .confine import Located, open_file, path_of
+
+HELD: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +54,27 @@ class Opened:
 
 
 def open_all(places: Sequence[Located]) -> Opened:
-    """Open each file. Raises as `open_file`; then none stays open."""
+    """Open each file. Raises as `open_file`; then none stays open.
+
+    Of more files than a process may well hold open, each is opened and checked once, and then read by its real name.
+    """
+    many = len(places) > HELD
     descriptors: list[int] = []
+    facts: list[os.stat_result] = []
     try:
-        descriptors.extend(open_file(place) for place in places)
-        facts = [os.fstat(descriptor) for descriptor in descriptors]
+        for place in places:
+            descriptors.append(open_file(place))
+            facts.append(os.fstat(descriptors[-1]))
+            if many:
+                os.close(descriptors.pop())
     except BaseException:
         for descriptor in descriptors:
             os.close(descriptor)
         raise
-    paths = tuple(path_of(d, place) for d, place in zip(descriptors, places, strict=True))
+    if many:
+        paths = tuple(str(place.path) for place in places)
+    else:
+        paths = tuple(path_of(d, place) for d, place in zip(descriptors, places, strict=True))
     stamp = ";".join(
         f"{place.path}:{fact.st_ino}:{fact.st_size}:{fact.st_mtime_ns}"
         for place, fact in zip(places, facts, strict=True)

@@ -168,8 +168,6 @@ async def can_save_file(config: FileSave, context: Context) -> CanSave:
             return CanSave(False, error.message)
         if config.mode == "upsert" and not config.key:
             return CanSave(False, "An upsert needs 'key': the columns that identify a row.")
-        if place.path.is_dir():
-            return CanSave(False, f"'{config.path}' is a folder.")
         above = next(folder for folder in place.path.parents if folder.exists())
         if not above.is_dir():
             return CanSave(False, f"'{above.name}' is not a folder.")

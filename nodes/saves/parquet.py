@@ -1,4 +1,7 @@
-"""The `parquet` save: one file, rewritten whole in every mode so that a reader sees the old rows or the new."""
+"""The `parquet` save: one file, rewritten whole in every mode so that a reader sees the old rows or the new.
+
+A folder of files is the data set of `dataset.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,23 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from ...graphs.errors import JackfieldError
 from ..base import Context
 from ..files import duck
+from ..files.confine import locate
 from ..table import Table
 from .base import CanSave, Saved, SaveType
-from .filesave import FileSave, Job, can_save_file, save_file
+from .dataset import ParquetSave, check_owned, is_dataset, save_dataset
+from .filesave import Job, can_save_file, save_file
 from .fit import fitting
+from .merging import merged
 from .staging import spilling, stage
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
 GROUP_ROWS: Final = 122_880
 GROUP_BYTES: Final = 64_000_000
-
-
-class ParquetSave(FileSave):
-    """A Parquet file."""
 
 
 def write(job: Job[ParquetSave]) -> None:
@@ -42,18 +44,7 @@ def write(job: Job[ParquetSave]) -> None:
     with spilling(job.folder, job.to.parent) as connection:
         stage(connection, job.rows.reader(schema, fit), job.config.key)
         source = f"read_parquet({duck.literal(job.old.paths[0])}, hive_partitioning=false)"
-        write_batches(job.to.file, schema, merged(connection, source, schema, job.config))
-
-
-def merged(
-    connection: duckdb.DuckDBPyConnection, source: str, schema: pa.Schema, config: FileSave
-) -> Iterator[pa.RecordBatch]:
-    """The rows of `source` with other keys than those staged, then those staged."""
-    same = " AND ".join(f"o.{duck.name(column)} = f.{duck.name(column)}" for column in config.key)
-    kept = f"SELECT * FROM {source} o WHERE NOT EXISTS (SELECT 1 FROM fresh f WHERE {same})"
-    for query in (kept, "SELECT * FROM fresh"):
-        for batch in connection.sql(query).to_arrow_reader(50_000):
-            yield batch.select(schema.names).cast(schema)
+        write_batches(job.to.file, schema, merged(connection, source, schema, job.config.key))
 
 
 def write_batches(file: BinaryIO, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
@@ -81,11 +72,19 @@ def grouped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
 
 
 async def save(config: ParquetSave, table: Table, context: Context) -> Saved:
+    if is_dataset(config, locate(context.secrets.expand(config.path), context.folder)):
+        return await save_dataset(config, table, context)
     return await save_file(config, table, context, write)
 
 
 async def can_save(config: ParquetSave, context: Context) -> CanSave:
+    try:
+        place = locate(context.secrets.expand(config.path), context.folder)
+        if is_dataset(config, place):
+            check_owned(place, config)
+    except JackfieldError as error:
+        return CanSave(False, error.message)
     return await can_save_file(config, context)
 
 
-SAVE = SaveType("parquet", "A Parquet file", ParquetSave, ("append", "overwrite", "upsert"), save, can_save)
+SAVE = SaveType("parquet", "A Parquet file or data set", ParquetSave, ("append", "overwrite", "upsert"), save, can_save)
