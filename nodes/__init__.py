@@ -16,6 +16,7 @@ from .output import output_node
 from .postgres import postgres_node
 from .project import project_node
 from .pushdown import pushdown_node
+from .query import query_node
 from .request import request_node
 from .rest import rest_node
 from .rows import rows_node
@@ -23,6 +24,7 @@ from .save import save_node
 from .select import select_node
 from .skill import skill_node
 from .sql import sql_node
+from .statement import statement_node
 from .template import template_node
 from .tool import tool_node
 
@@ -38,6 +40,8 @@ NODE_TYPES: Final[tuple[NodeType[Any], ...]] = (
     request_node,
     postgres_node,
     mysql_node,
+    query_node,
+    statement_node,
     rows_node,
     pushdown_node,
     sql_node,

@@ -27,8 +27,8 @@ from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Written
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from asyncmy.connection import Connection
 
+Connection = Any  # asyncmy declares types for a part of it
 T = TypeVar("T")
 BATCH_ROWS: Final = 10_000
 CONNECT_S: Final = 10.0
@@ -36,6 +36,8 @@ STREAM_S: Final = 3600  # how long the server waits for a slow reader of a strea
 MULTI_STATEMENTS_OFF: Final = struct.pack("<H", 1)
 COM_SET_OPTION: Final = 0x1B
 PLACEHOLDER: Final = re.compile(r"%([s%])")
+# All else stays text: what a date or a decimal is, is for Arrow to say, column by column.
+CONVERTED: Final[dict[Any, Any]] = {**dict.fromkeys(INTEGERS, int), FLOAT: float, DOUBLE: float}
 # Our checks read SQL as MySQL does by default: no double-quoted names, backslash escapes, strict values.
 SQL_MODE: Final = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 
@@ -120,7 +122,8 @@ class MySQLSession:
 
     def run(self, sql: str) -> int:
         """Run one statement of our own; the rows it changed. Raises as `read` does."""
-        return self._run(self._connection.query(sql))
+        affected: int = self._run(self._connection.query(sql))
+        return affected
 
     def forget(self) -> None:
         self._described.clear()
@@ -140,7 +143,8 @@ class MySQLSession:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T], *, connecting: bool = False) -> T:
-        task = self._task = self._loop.create_task(work)
+        task: asyncio.Task[T] = self._loop.create_task(work)
+        self._task = task
         try:
             return self._loop.run_until_complete(task)
         except asyncio.CancelledError:
@@ -169,7 +173,7 @@ class MySQLSession:
     async def _begin(self, sql: str) -> tuple[Column, ...]:
         from asyncmy.cursors import SSCursor
 
-        cursor = self._connection.cursor(SSCursor)
+        cursor: Any = self._connection.cursor(SSCursor)
         await cursor.execute(sql)
         self._cursor = cursor
         return columns_of(cursor._result.fields or ())
@@ -248,10 +252,12 @@ async def _connect(dsn: Dsn, read_only: bool, timeout_s: float | None) -> Connec
 
 
 async def _opened(dsn: Dsn) -> Connection:
-    from asyncmy.connection import Connection
+    import asyncmy.connection
+
+    driver: Any = asyncmy.connection.Connection
 
     async def attempt(tls: ssl.SSLContext | None) -> Connection:
-        connection = Connection(
+        connection = driver(
             host=dsn.host,
             port=dsn.port,
             user=dsn.user or None,
@@ -262,8 +268,7 @@ async def _opened(dsn: Dsn) -> Connection:
             autocommit=True,
             ssl=tls,
             program_name="jackfield",
-            # Others stay text: what a date or a decimal is, is for Arrow to say, column by column.
-            conv={**dict.fromkeys(INTEGERS, int), FLOAT: float, DOUBLE: float, str: _never},
+            conv=CONVERTED,
         )
         async with asyncio.timeout(CONNECT_S):
             await connection.connect()
@@ -279,10 +284,6 @@ async def _opened(dsn: Dsn) -> Connection:
         if not (isinstance(error, ssl.SSLError) or "ssl" in str(error).lower()):
             raise
     return await attempt(None)
-
-
-def _never(value: Any, mapping: Any = None) -> str:
-    raise TypeError("values are bound or written as literals, never escaped by the driver")
 
 
 def _context(dsn: Dsn) -> ssl.SSLContext:

@@ -183,7 +183,7 @@ class MySQLDialect:
         return quoted(name)
 
     def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False) -> str:
-        write = (lambda _: "…") if shown else literal
+        write = hidden if shown else literal
         column = quoted(comparison.column.name)
         if comparison.kind is Kind.BOOL:
             return _bools(column, comparison.value if comparison.operator == "in" else (comparison.value,))
@@ -194,18 +194,22 @@ class MySQLDialect:
         return f"{column} {comparison.operator} {write(comparison.value)}"
 
 
+def hidden(value: Any) -> str:
+    return "…"
+
+
 def _bools(column: str, wanted: Sequence[bool]) -> str:
     if len(set(wanted)) == 2:
         return f"{column} IS NOT NULL"
     return f"{column} <> 0" if wanted[0] else f"{column} = 0"
 
 
-def _text_condition(column: str, comparison: Comparison, literal: Callable[[Any], str]) -> str:
+def _text_condition(column: str, comparison: Comparison, write: Callable[[Any], str]) -> str:
     """By the column's collation, which may use an index, and then by bytes, as DuckDB compares."""
     texts = comparison.value if comparison.operator == "in" else (comparison.value,)
     bytewise = f"CAST(CONVERT({column} USING utf8mb4) AS BINARY)"
-    same = ", ".join(literal(text) for text in texts)
-    exact = ", ".join(f"CAST({literal(text)} AS BINARY)" for text in texts)
+    same = ", ".join(write(text) for text in texts)
+    exact = ", ".join(f"CAST({write(text)} AS BINARY)" for text in texts)
     return f"{column} IN ({same}) AND {bytewise} IN ({exact})"
 
 

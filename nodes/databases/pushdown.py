@@ -119,12 +119,12 @@ def push(
     begin = f"SELECT {listed(selected, dialect)} FROM {relation.sql}"
     end = "" if limit is None else f" LIMIT {max(0, int(limit))}"
 
-    def text(values: list[Any], *, shown: bool) -> str:
+    def statement(values: list[Any], *, shown: bool) -> str:
         where = " AND ".join(dialect.condition(comparison, values, shown=shown) for comparison in comparisons)
         return f"{begin} WHERE {where}{end}" if where else begin + end
 
-    shown = text(list(values), shown=True)
-    sql = text(values, shown=False)
+    shown = statement(list(values), shown=True)
+    sql = statement(values, shown=False)
     query = Query(sql, tuple(values), selected, shown)
     return Pushdown(query, tuple(pushed), tuple(rechecked), tuple(kept), limit)
 

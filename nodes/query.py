@@ -1,0 +1,34 @@
+"""The `query` kind: a READ tool's SQL that runs whole in one database (`at`), in that database's dialect."""
+
+from __future__ import annotations
+
+from .base import ARGUMENTS, OBJECT, ROWS, TABLE, Context, Effect, Inputs, Outputs, Port, node
+from .databases.at import AtDatabase
+from .databases.engines import bound_sql, database
+from .databases.pull import pull
+from .databases.pushdown import Query
+from .databases.session import Rows, Session
+
+
+@node(
+    "query",
+    description="Rows of one SELECT that runs whole in a database",
+    effect=Effect.READS,
+    configuration=AtDatabase,
+    inputs=(Port(ARGUMENTS, OBJECT, "Values of the SQL's :name parameters", required=False),),
+    outputs=(Port(ROWS, TABLE, "The rows"),),
+)
+async def query_node(config: AtDatabase, inputs: Inputs, context: Context) -> Outputs:
+    """Raises QUERY_INVALID unless the SQL only reads; the session's read-only transaction holds it too."""
+    from .sqltext.read_only import require_read_only
+
+    require_read_only(config.sql, config.engine)
+    sql, values = bound_sql(config.engine, config.sql, inputs.get(ARGUMENTS) or {})
+    query = Query(sql, tuple(values))
+    stream = context.streams
+    place = database(config.where(context), timeout_s=None if stream else config.timeout_s)
+
+    def begin(session: Session) -> Rows:
+        return session.read(session.statement(query), guarded=True)
+
+    return {ROWS: await pull(place, begin, context, timeout_s=config.timeout_s, stream=stream)}
