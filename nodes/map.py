@@ -36,9 +36,11 @@ class MapConfiguration(OpenConfiguration):
     argument: str = Field(
         "",
         alias="as",
-        description="The argument that an item fills; by default the column's name, or for an object its properties",
+        description="The argument that an item fills; else each column or property fills the argument of its name",
     )
-    column: str = Field("", description="Of a table: the column whose distinct values are the items; else its rows are")
+    column: str | tuple[str, ...] = Field(
+        "", description="Of a table: the column, or columns, whose distinct values are the items; else its rows are"
+    )
     concurrency: int = Field(8, ge=1, le=256, description="How many run at a time")
     on_error: Literal["fail", "skip", "collect"] = Field(
         "fail", description="fail: the first failing item, in order, fails the node; collect: errors go to 'errors'"
@@ -105,7 +107,7 @@ async def map_node(config: MapConfiguration, inputs: Inputs, context: Context) -
             if keep or not isinstance(result, JackfieldError)
         ]
     else:
-        made_of = table.select([config.column]) if config.column else table
+        made_of = table.select(_columns(config)) if config.column else table
         outputs[ROWS] = await in_thread(lambda: _rows(items, results, made_of.schema, config.declared))
     return outputs
 
@@ -117,21 +119,29 @@ def _call(config: MapConfiguration, context: Context) -> Call:
     return lambda arguments: context.invoke(graph, arguments)
 
 
+def _columns(config: MapConfiguration) -> list[str]:
+    return [config.column] if isinstance(config.column, str) else list(config.column)
+
+
 def _items_of_table(config: MapConfiguration, table: pa.Table, node: str) -> list[Item]:
     if not config.column:
         rows = table.to_pylist()
         return [Item({config.argument: row} if config.argument else row, row) for row in rows]
-    if config.column not in table.column_names:
-        raise JackfieldError(
-            Code.SCHEMA_NOT_FOUND,
-            f"Node '{node}' (map): there is no column '{config.column}' to map over.",
-            "Columns: " + ", ".join(f"'{name}'" for name in table.column_names) + ".",
-            {"node": node, "column": config.column, "available": table.column_names},
-        )
+    columns = _columns(config)
+    for name in columns:
+        if name not in table.column_names:
+            raise JackfieldError(
+                Code.SCHEMA_NOT_FOUND,
+                f"Node '{node}' (map): there is no column '{name}' to map over.",
+                "Columns: " + ", ".join(f"'{known}'" for known in table.column_names) + ".",
+                {"node": node, "column": name, "available": table.column_names},
+            )
     # Distinct: each value is asked for once, and a join by the column does not multiply its rows.
-    values = table.column(config.column).unique().to_pylist()
-    name = config.argument or config.column
-    return [Item({name: value}, {config.column: value}) for value in values if value is not None]
+    distinct = table.select(columns).group_by(columns, use_threads=False).aggregate([]).to_pylist()
+    found = [row for row in distinct if None not in row.values()]
+    if isinstance(config.column, str) and config.argument:
+        return [Item({config.argument: row[config.column]}, row) for row in found]
+    return [Item({config.argument: row} if config.argument else row, row) for row in found]
 
 
 def _items_of_list(config: MapConfiguration, given: Any, node: str) -> list[Item]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from ..connectors.native.schema import connector_schema
 from ..graphs.errors import STATUS
 from ..graphs.model import Json
 from ..nodes import NODE_TYPES
@@ -33,7 +34,7 @@ EFFECTS: Final[Mapping[Effect, str]] = {
 
 def pages() -> Mapping[str, str]:
     """Every file of the reference, by its path inside the reference folder."""
-    made = {"README.md": _index(), "errors.md": _errors()}
+    made = {"README.md": _index(), "errors.md": _errors(), "schema/connector.json": _json(connector_schema())}
     for kind in NODE_TYPES:
         made[f"nodes/{kind.name}.md"] = _node_page(kind)
         made[f"schema/node.{kind.name}.json"] = _schema_file(kind.configuration, f"Configuration of {kind.name}")
@@ -89,7 +90,8 @@ def _index() -> str:
         "## More",
         "",
         "* [Error codes](errors.md)",
-        "* `schema/` holds the JSON Schema of each configuration; `jackfield schema` prints that of connector files.",
+        "* [JSON Schema of connector files](schema/connector.json), as `jackfield schema` prints it;",
+        "  `schema/` also holds that of each configuration",
     ]
     return _text(lines)
 
@@ -249,6 +251,10 @@ def _references(value: Json) -> Iterator[str]:
 
 def _schema_file(model: type[BaseModel], title: str) -> str:
     schema = {"$schema": DIALECT, **model.model_json_schema(), "title": title}
+    return _json(schema)
+
+
+def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -100,6 +100,15 @@ async def test_a_column_may_fill_an_argument_of_another_name() -> None:
     ]
 
 
+async def test_the_distinct_values_of_several_columns_are_arguments_together() -> None:
+    world = World()
+    orders = Table.from_rows([{"id": i, "address": "oslo", "more": {"y": y}} for i, y in enumerate((1, 1, 1))])
+    flat = Table.from_rows([{"id": i, "address": "oslo", "zone": z} for i, z in enumerate((1, 2, 1))])
+    found = await world.run({"column": ["zone", "address"]}, flat)
+    assert rows(found) == [{"zone": z, "address": "oslo", "region": "O"} for z in (1, 2)]
+    assert len(rows(await world.run({}, orders))) == 3
+
+
 async def test_whole_rows_are_arguments_and_their_columns_stay_with_types() -> None:
     day, total = dt.date(2026, 1, 2), Decimal("1.10")
     orders = Table.from_rows([{"address": "oslo", "day": day, "total": total}, {"address": "empty", "day": day}])
