@@ -25,12 +25,15 @@ def current() -> Context:
 class NodeContext:
     """Implements `Context` for one node of one execution."""
 
-    __slots__ = ("_execution", "_place", "node")
+    __slots__ = ("_execution", "_place")
 
     def __init__(self, execution: Execution, place: int) -> None:
         self._execution = execution
         self._place = place
-        self.node = execution.path(place)
+
+    @property
+    def node(self) -> str:
+        return self._execution.path(self._place)
 
     @property
     def run_id(self) -> str:

@@ -8,12 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from ..graphs.model import EMPTY, Json
 
 Listener = Callable[["Event"], None]
 clock: Final = time.perf_counter
+
+
+class Paths(Protocol):
+    """Names nodes: `parent/child` in a sub-graph."""
+
+    def path(self, place: int) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,8 @@ class Event:
 class Trail:
     """The events of one run, in the order they happened. With a listener each is told at once.
 
-    `firings` holds (start, end, node, facts) of each completed firing, by `clock()`; the scheduler appends to it
-    directly. `told` holds all other events.
+    `firings` holds (start, end, where, place, facts) of each completed firing, by `clock()`; the scheduler appends to it
+    directly, and `where.path(place)` is the node. `told` holds all other events.
     """
 
     __slots__ = ("_epoch", "firings", "listener", "run", "told")
@@ -46,7 +52,7 @@ class Trail:
     def __init__(self, run: str, listener: Listener | None) -> None:
         self.run = run
         self.listener = listener
-        self.firings: list[tuple[float, float, str, Mapping[str, Json]]] = []
+        self.firings: list[tuple[float, float, Paths, int, Mapping[str, Json]]] = []
         self.told: list[Event] = []
         self._epoch = time.time() - clock()
 
@@ -57,12 +63,13 @@ class Trail:
         if self.listener is not None:
             self.listener(event)
 
-    def fired(self, began: float, ended: float, node: str, facts: Mapping[str, Json]) -> None:
-        """A firing that came to its end. Its `started` has been told already if there is a listener."""
+    def fired(self, began: float, where: Paths, place: int, facts: Mapping[str, Json]) -> None:
+        """A firing that came to its end now. Its `started` has been told already if there is a listener."""
+        ended = clock()
         if self.listener is None:
-            self.firings.append((began, ended, node, facts))
+            self.firings.append((began, ended, where, place, facts))
         else:
-            self.tell(node, "finished", {"seconds": ended - began, **facts}, at=ended)
+            self.tell(where.path(place), "finished", {"seconds": ended - began, **facts}, at=ended)
 
     def show(self, node: str, kind: str, facts: Mapping[str, Json]) -> None:
         """Tell the listener only: progress is not kept."""
@@ -73,7 +80,8 @@ class Trail:
         """All events so far, in order of time; a firing's `finished` carries its seconds."""
         epoch, run = self._epoch, self.run
         all_events = list(self.told)
-        for start, end, node, facts in self.firings:
+        for start, end, where, place, facts in self.firings:
+            node = where.path(place)
             all_events.append(Event(epoch + start, run, node, "started"))
             all_events.append(Event(epoch + end, run, node, "finished", {"seconds": end - start, **facts}))
         all_events.sort(key=_moment)

@@ -100,7 +100,7 @@ class Execution:
             await still_cancelled(context, error)
             raise
         facts = self._sizes(outputs) if plan.tabular[place] else {}
-        trail.fired(began, clock(), context.node, facts)
+        trail.fired(began, self, place, facts)
         return outputs
 
     async def _arguments(self, place: int, wired: Inputs) -> Inputs:

@@ -31,6 +31,14 @@ class Wire(NamedTuple):
     constant: bool
 
 
+class Step(NamedTuple):
+    """What the fast path needs of one node: `link` is its only edge, where its target waits for nothing else."""
+
+    fire: Fire
+    gives: frozenset[str]
+    link: tuple[str, int, str] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A compiled graph; every tuple is indexed by node.
@@ -57,7 +65,7 @@ class Plan:
     bubbles: tuple[bool, ...]  # an output that goes to the top-level caller and ends nothing
     eager: tuple[bool, ...]
     waits: tuple[int, ...]  # of an eager node: how many arrivals it waits for
-    links: tuple[tuple[str, int, str] | None, ...]  # the only edge, where its target waits for nothing else
+    steps: tuple[Step | None, ...]  # of nodes that only compute; None where more is to be done around a firing
     entries: tuple[int, ...]
     simple: bool
     linear: bool  # simple, and never more than one node is ready
@@ -99,33 +107,44 @@ def compiled(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
     entries = _entries(graph, nodes, incoming, wires, index, start)
     bubbles = tuple([out and _bubbles(node.configuration) for out, node in zip(is_output, nodes, strict=True)])
     simple = all(eager) and not any(bubbles) and _funnels(incoming, index, is_output)
+    fires = tuple(
+        [
+            kind.bind(node.id, configuration, _wired(edges))
+            for kind, node, configuration, edges in zip(found, nodes, configurations, incoming, strict=True)
+        ]
+    )
+    gives = tuple([None if p.open_outputs else frozenset([port.name for port in p.outputs]) for p in ports])
+    tabular = tuple(
+        [p.open_outputs or any("table" in port.schema.get("behavior", ()) for port in p.outputs) for p in ports]
+    )
+    is_input = tuple([node.type == INPUT for node in nodes])
     return Plan(
         graph=graph,
         ids=tuple(index),
         nodes=nodes,
         kinds=tuple(found),
-        fires=tuple(
-            [
-                kind.bind(node.id, configuration, _wired(edges))
-                for kind, node, configuration, edges in zip(found, nodes, configurations, incoming, strict=True)
-            ]
-        ),
+        fires=fires,
         wires=tuple(map(tuple, wires)),
         successors=successors,
         needs=tuple([_needs(edges, config) for edges, config in zip(incoming, configurations, strict=True)]),
-        gives=tuple([None if p.open_outputs else frozenset([port.name for port in p.outputs]) for p in ports]),
+        gives=gives,
         effects=effects,
         catches=tuple([any(wire.out == ERROR_PORT for wire in row) for row in wires]),
         streams=tuple([_streams(row, once, is_output) for row in wires]),
-        tabular=tuple(
-            [p.open_outputs or any("table" in port.schema.get("behavior", ()) for port in p.outputs) for p in ports]
-        ),
-        is_input=tuple([node.type == INPUT for node in nodes]),
+        tabular=tabular,
+        is_input=is_input,
         is_output=is_output,
         bubbles=bubbles,
         eager=eager,
         waits=tuple([_waits(edges) for edges in incoming]),
-        links=tuple([_link(row, incoming, eager) for row in wires]),
+        steps=tuple(
+            [
+                None
+                if given is None or tabular[place] or is_input[place] or not eager[place]
+                else Step(fires[place], given, _link(wires[place], incoming, eager))
+                for place, given in enumerate(gives)
+            ]
+        ),
         entries=entries,
         simple=simple,
         linear=simple and len(entries) == 1 and max(map(len, successors)) < 2,

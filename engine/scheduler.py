@@ -16,8 +16,12 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from ..graphs.errors import Code, JackfieldError
+from ..graphs.model import EMPTY
 from ..nodes.base import Effect, Inputs, Outputs
+from .context import CURRENT, NodeContext
+from .events import clock
 from .firing import Arrivals, PortQueues
+from .outcomes import recovered, settled, still_cancelled
 
 if TYPE_CHECKING:
     from .execution import Execution
@@ -77,18 +81,40 @@ class Swift:
                 self._group.cancel_scope.cancel()
 
     async def _fire_on(self, node: int, inputs: Inputs) -> None:
-        plan, fire, arrivals = self._execution.plan, self._execution.fire, self._arrivals
-        links, fired = plan.links, arrivals.fired
+        """Fire, and go on with what that makes ready. Most of what a node costs is spent here, so it is all in one loop."""
+        execution, plan, arrivals = self._execution, self._execution.plan, self._arrivals
+        steps, contexts, fired = plan.steps, execution.contexts, arrivals.fired
+        enter, record = CURRENT.set, execution.run.trail.firings.append
+        quiet = execution.run.trail.listener is None
         turn = FIRINGS_A_TURN
+        began = clock()
         while True:
             fired[node] = 1
-            outputs = await fire(node, inputs)
+            step = steps[node] if quiet else None
+            if step is None:
+                outputs = await execution.fire(node, inputs)
+            else:
+                fire, gives, link = step
+                context = contexts[node] = NodeContext(execution, node)
+                enter(context)
+                try:
+                    outputs = await fire(inputs, context)
+                    if type(outputs) is not dict or outputs.keys() != gives:
+                        outputs = settled(execution, node, inputs, outputs)
+                except Exception as error:
+                    outputs = await recovered(execution, node, inputs, context, error)
+                except anyio.get_cancelled_exc_class() as error:
+                    await still_cancelled(context, error)
+                    raise
+                ended = clock()
+                record((began, ended, execution, node, EMPTY))
+                began = ended
             turn -= 1
             if not turn:
                 turn = FIRINGS_A_TURN
                 await anyio.lowlevel.checkpoint()
-            link = links[node]
-            if link is not None:
+                began = clock()
+            if step is not None and link is not None:
                 out, to, port = link
                 value = outputs.get(out)
                 if value is not None:
@@ -108,6 +134,7 @@ class Swift:
             else:
                 self._free += 1
                 return
+            began = clock()
 
 
 class Flight:
