@@ -76,7 +76,7 @@ async def kept(kind: FileFormat, files: Opened, config: FileConfiguration, conte
         await in_thread(table.arrow, cancel=table.cancel)
         return {ROWS: table}
 
-    key = f"file:{files.stamp}:{config.model_dump_json(exclude={'cache_ttl_s', 'timeout_s'})}"
+    key = f"{context.connector}|file:{files.stamp}:{config.model_dump_json(exclude={'cache_ttl_s', 'timeout_s'})}"
     ttl = math.inf if config.cache_ttl_s is None else config.cache_ttl_s
     try:
         tables = await context.cache.tables(key, ttl, pull)

@@ -76,7 +76,14 @@ def open_all(places: Sequence[Located]) -> Opened:
     else:
         paths = tuple(path_of(d, place) for d, place in zip(descriptors, places, strict=True))
     stamp = ";".join(
-        f"{place.path}:{fact.st_ino}:{fact.st_size}:{fact.st_mtime_ns}"
+        f"{place.path}:{fact.st_ino}:{fact.st_size}:{fact.st_mtime_ns}{logs(place)}"
         for place, fact in zip(places, facts, strict=True)
     )
     return Opened(tuple(places), tuple(descriptors), paths, sum(fact.st_size for fact in facts), stamp)
+
+
+def logs(place: Located) -> str:
+    """What changes when a database writes into the log beside its file, and the file stays as it was."""
+    found = (place.path.with_name(place.name + suffix) for suffix in ("-wal", "-journal", ".wal"))
+    facts = [path.stat() for path in found if path.exists()]
+    return "".join(f"+{fact.st_size}:{fact.st_mtime_ns}" for fact in facts)

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from servers.local_context import LocalContext
+from servers.stand import Stand
 
 from jackfield.nodes.file import file_node
 from jackfield.nodes.table import Table
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def read(folder: Path, port: str = "rows", inputs: dict[str, Any] | None = None, **configuration: Any) -> Table:
-    context = LocalContext(folder)
+    context = Stand(folder=folder)
     with anyio.fail_after(30):
         outputs = await file_node.bind("orders", configuration)(inputs or {}, context)
     table = outputs[port]

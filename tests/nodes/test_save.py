@@ -9,7 +9,7 @@ import anyio
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from servers.local_context import LocalContext
+from servers.stand import Stand
 
 from jackfield.nodes.save import save_node
 from jackfield.nodes.saves import passing
@@ -23,7 +23,7 @@ def streamed(table: pa.Table, batch_rows: int = 2) -> Table:
 
 
 async def save(folder: Path, rows: Table, **configuration: Any) -> dict[str, Any]:
-    context = LocalContext(folder, streams=True)
+    context = Stand(folder=folder, streams=True)
     with anyio.fail_after(30):
         return await save_node.bind("lake", configuration)({"rows": rows}, context)
 

@@ -11,7 +11,7 @@ import anyio
 import duckdb
 import pyarrow as pa
 import pytest
-from servers.local_context import LocalContext
+from servers.stand import Stand
 
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.file import file_node
@@ -34,7 +34,7 @@ async def save(folder: Path, table: pa.Table, idempotency_key: str = "", **field
     config = ParquetSave.model_validate({"path": "out/sales", "partition_by": ["day"]} | fields)
     stream = Table.stream(pa.RecordBatchReader.from_batches(table.schema, iter(table.to_batches(1))))
     with anyio.fail_after(30):
-        return await SAVE.save(config, stream, LocalContext(folder, idempotency_key=idempotency_key))
+        return await SAVE.save(config, stream, Stand(folder=folder, idempotency_key=idempotency_key))
 
 
 def found(folder: Path) -> set[tuple[int, str, date | None]]:
@@ -74,7 +74,7 @@ async def test_appending_copies_no_old_file(tmp_path: Path) -> None:
 
 async def test_a_file_source_reads_the_folder_with_its_partitions(tmp_path: Path) -> None:
     await save(tmp_path, rows((1, "a", ONE), (2, "b", None)))
-    outputs = await file_node.bind("sales", {"path": "out/sales", "format": "parquet"})({}, LocalContext(tmp_path))
+    outputs = await file_node.bind("sales", {"path": "out/sales", "format": "parquet"})({}, Stand(folder=tmp_path))
     by_id = sorted(outputs["rows"].to_pylist(), key=lambda row: row["id"])
     assert by_id == [{"id": 1, "name": "a", "day": ONE}, {"id": 2, "name": "b", "day": None}]
 
@@ -93,7 +93,7 @@ async def test_a_folder_that_holds_other_files_is_not_replaced(tmp_path: Path) -
         await save(tmp_path, rows((1, "a", ONE)), mode="overwrite")
     assert caught.value.code is Code.CONFIG_INVALID
     assert (tmp_path / "out/sales/thesis.txt").read_text() == "years of work"
-    answer = await SAVE.can_save(ParquetSave(path="out/sales", partition_by=("day",)), LocalContext(tmp_path))
+    answer = await SAVE.can_save(ParquetSave(path="out/sales", partition_by=("day",)), Stand(folder=tmp_path))
     assert not answer.ok
 
 

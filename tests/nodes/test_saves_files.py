@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pyarrow as pa
 import pytest
-from servers.local_context import LocalContext
+from servers.stand import Stand
 
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.file import file_node
@@ -35,11 +35,11 @@ async def save(folder: Path, kind: str, rows: pa.Table, idempotency_key: str = "
     save_type = by_name()[kind]
     config = save_type.configuration.model_validate({"path": f"a.{kind}"} | TABLE.get(kind, {}) | fields)
     with anyio.fail_after(30):
-        return await save_type.save(config, streamed(rows), LocalContext(folder, idempotency_key=idempotency_key))
+        return await save_type.save(config, streamed(rows), Stand(folder=folder, idempotency_key=idempotency_key))
 
 
 async def saved(folder: Path, kind: str) -> list[dict[str, Any]]:
-    outputs = await file_node.bind("a", {"path": f"a.{kind}"} | TABLE.get(kind, {}))({}, LocalContext(folder))
+    outputs = await file_node.bind("a", {"path": f"a.{kind}"} | TABLE.get(kind, {}))({}, Stand(folder=folder))
     rows: list[dict[str, Any]] = outputs["rows"].to_pylist()
     return rows
 
@@ -80,7 +80,7 @@ async def test_values_come_back_as_they_were(tmp_path: Path, kind: str) -> None:
     await save(tmp_path, kind, TYPES)
     declared = {"schema": {"exact": "decimal(20,2)"}} if kind in ("csv", "json", "jsonl", "sqlite") else {}
     configuration = {"path": f"a.{kind}"} | TABLE.get(kind, {}) | declared
-    outputs = await file_node.bind("a", configuration)({}, LocalContext(tmp_path))
+    outputs = await file_node.bind("a", configuration)({}, Stand(folder=tmp_path))
     assert outputs["rows"].arrow().select(TYPES.column_names).to_pylist() == TYPES.to_pylist()
 
 
@@ -142,7 +142,7 @@ async def test_a_source_that_fails_half_way_changes_nothing(tmp_path: Path, kind
     save_type = by_name()[kind]
     config = save_type.configuration.model_validate({"path": f"a.{kind}"} | TABLE.get(kind, {}))
     with pytest.raises(JackfieldError) as caught:
-        await save_type.save(config, table, LocalContext(tmp_path))
+        await save_type.save(config, table, Stand(folder=tmp_path))
     assert caught.value is broken
     assert await saved(tmp_path, kind) == [{"id": 1, "name": "a"}]
     assert os.listdir(tmp_path) == [f"a.{kind}"]

@@ -12,7 +12,7 @@ import deltalake
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from servers.local_context import LocalContext
+from servers.stand import Stand
 
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.saves import by_name, extra
@@ -33,7 +33,7 @@ async def save(folder: Path, kind: str, table: pa.Table, idempotency_key: str = 
     config = save_type.configuration.model_validate(FIELDS[kind] | fields)
     stream = Table.stream(pa.RecordBatchReader.from_batches(table.schema, iter(table.to_batches(1))))
     with anyio.fail_after(30):
-        return await save_type.save(config, stream, LocalContext(folder, idempotency_key=idempotency_key))
+        return await save_type.save(config, stream, Stand(folder=folder, idempotency_key=idempotency_key))
 
 
 def found(folder: Path, kind: str) -> dict[int, str | None]:
