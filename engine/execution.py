@@ -88,7 +88,7 @@ class Execution:
         try:
             if plan.is_input[place]:
                 inputs = await self._arguments(place, inputs)
-            if plan.effects[place] is Effect.WRITES:
+            if plan.kinds[place].effect is Effect.WRITES:
                 outputs = await guarded(self, place, inputs, context)
             else:
                 outputs = await plan.fires[place](inputs, context)

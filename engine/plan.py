@@ -94,7 +94,7 @@ def compiled(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
     configurations = [_configuration(node) for node in nodes]
     successors = tuple([tuple(dict.fromkeys([wire.to for wire in row])) for row in wires])
     order = _order(successors)
-    effects = tuple([kind.effect for kind in found])
+    effects = tuple([_effect(node, kind, graph, kinds) for node, kind in zip(nodes, found, strict=True)])
     is_output = tuple([node.type == OUTPUT for node in nodes])
     confluent = [
         _confluent(edges, configuration) for edges, configuration in zip(incoming, configurations, strict=True)
@@ -165,6 +165,25 @@ def _kind(node: Node, kinds: Kinds) -> NodeType[Any]:
             {"node": node.id, "type": node.type},
         )
     return kind
+
+
+def _effect(node: Node, kind: NodeType[Any], graph: Graph, kinds: Kinds) -> Effect:
+    """A node that runs a sub-graph writes when anything in there does."""
+    board = node.type if node.type.startswith("#") else node.configuration.get(BOARD)
+    if kind.effect is Effect.WRITES or not isinstance(board, str):
+        return kind.effect
+    seen = {board}
+    stack = [board]
+    while stack:
+        part = graph.graphs.get(stack.pop().removeprefix("#"))
+        for inner in part.nodes if part else ():
+            if inner.type in kinds and kinds[inner.type].effect is Effect.WRITES:
+                return Effect.WRITES
+            deeper = inner.type if inner.type.startswith("#") else inner.configuration.get(BOARD)
+            if isinstance(deeper, str) and deeper not in seen:
+                seen.add(deeper)
+                stack.append(deeper)
+    return kind.effect
 
 
 def _configuration(node: Node) -> Mapping[str, Json]:

@@ -240,7 +240,7 @@ class Tables(Protocol):
 
 
 class SourceCache(Protocol):
-    """Pulls shared by runs: concurrent pulls of one key are one pull."""
+    """Pulls shared by runs: concurrent pulls of one key are one pull. A key begins with its connector: `slug|…`."""
 
     async def tables(
         self, key: str, ttl_s: float, pull: Callable[[], Awaitable[Mapping[str, Table]]]
