@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...graphs.errors import JackfieldError
 from ...graphs.findings import has_errors
 from ...graphs.model import Json
 from ..model import Connector, ResultShape, Skill, Step, Tool
@@ -15,6 +16,7 @@ from ..native.parts import Parts, parts_of
 from ..skills import compile_skill
 from ..text import FileText
 from .base import Format, Reading
+from .bgl import input_schema
 
 
 def matches(document: Json) -> bool:
@@ -62,7 +64,7 @@ def _tool(tool: fields.Tool, pointer: str, top: fields.Top, around: Surroundings
         title=tool.name,
         description=tool.description,
         category=tool.category,
-        input_schema=schema_of(tool.parameters),
+        input_schema=_arguments(tool, around),
         output_schema=tool.output_schema,
         annotations=annotations_of(tool, around.sources),
         compile=lambda: compile_tool(tool, around),
@@ -75,6 +77,16 @@ def _tool(tool: fields.Tool, pointer: str, top: fields.Top, around: Surroundings
         destructive=tool.destructive,
         pointer=pointer,
     )
+
+
+def _arguments(tool: fields.Tool, around: Surroundings) -> Mapping[str, Json]:
+    """The schema of a tool's arguments. One that is a graph, and lists no parameters, takes what its inputs ask for."""
+    if tool.graph is None or tool.parameters:
+        return schema_of(tool.parameters)
+    try:
+        return input_schema(compile_tool(tool, around))
+    except JackfieldError:
+        return schema_of(())  # lint and the call itself say what is wrong with the graph
 
 
 def _skill(skill: fields.Skill, pointer: str, slug: str, tools: Mapping[str, Tool]) -> Skill:

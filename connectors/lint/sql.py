@@ -19,7 +19,7 @@ from .subject import Statement, Subject
 
 PIECES: Final = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|(?<!')\{[A-Za-z_]\w*\}|%\([A-Za-z_]\w*\)s")
 # A bound value after one of these words is a constant where SQL wants a table or a column.
-NAMING: Final = frozenset(("FROM", "JOIN", "BY", "INTO", "TABLE", "AS"))
+NAMING: Final = re.compile(r"\b(from|join|by|into|table|as)\s+$", re.IGNORECASE)
 
 
 def sql(subject: Subject) -> Iterator[Finding]:
@@ -70,7 +70,7 @@ def _names(subject: Subject, statement: Statement) -> Iterator[Finding]:
             yield subject.finding(
                 "PARAMETER_UNBOUND", statement.pointer, message, hint, tool.id, (span.start, span.end)
             )
-        elif span.after in NAMING:
+        elif NAMING.search(statement.sql[: span.start]):
             message = f"':{span.name}' of '{tool.id}' stands where SQL wants a name; a bound value names nothing."
             hint = "Write the column or table out; to choose between columns, use CASE :name WHEN … END."
             yield subject.finding(

@@ -70,7 +70,17 @@ def compile_tool(tool: Tool, around: Surroundings) -> Graph:
             _finish(draft, [(rows, ROWS)], tool.output_schema)
         else:
             _save(draft, tool, around, rows)
+    _after_input(draft, around)
     return Graph(tuple(draft.nodes), tuple(draft.edges), title=tool.name, description=tool.description)
+
+
+def _after_input(draft: _Draft, around: Surroundings) -> None:
+    """No source is read before the arguments were checked, also where it needs none of them."""
+    fed = {edge.to for edge in draft.edges}
+    kinds = {source.type for source in around.sources.values()}
+    for node in draft.nodes:
+        if node.type in kinds and node.id not in fed:
+            draft.edges.append(Edge("input", node.id))
 
 
 def _read(draft: _Draft, tool: Tool, around: Surroundings) -> str:
@@ -84,17 +94,17 @@ def _read(draft: _Draft, tool: Tool, around: Surroundings) -> str:
     for table in tables:
         source, child = matching_source(table, around.sources) or _unknown_table(tool, table, around)
         wired.setdefault(source, []).append((table, child))
-    scanned = {owner: [table for table, child in uses if not child] for owner, uses in wired.items()}
-    pushed = [table for owner in wired for table in scanned[owner]]
+    # A source that is asked for under two names, or for child tables, is read whole: no one scan says what it needs.
+    scanned = {owner: uses[0][0] for owner, uses in wired.items() if len(uses) == 1 and not uses[0][1]}
+    pushed = list(scanned.values())
     if pushed:
         draft.node("pushdown", "pushdown", {"sql": tool.sql, "tables": pushed})
         draft.edge("input", ARGUMENTS, "pushdown", ARGUMENTS)
     for owner, uses in wired.items():
         children = tuple(dict.fromkeys(child for _, child in uses if child))
         node = _source(draft, tool, around.sources[owner], children)
-        # Two spellings of one source's name in one query ask for it twice; then it is read whole.
-        if len(scanned[owner]) == 1 and not children:
-            draft.edge("pushdown", scanned[owner][0], node, SCAN)
+        if owner in scanned:
+            draft.edge("pushdown", scanned[owner], node, SCAN)
     draft.node("sql", "sql", {"sql": tool.sql})
     for owner, uses in wired.items():
         for table, child in uses:
