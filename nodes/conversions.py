@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Column = Any  # an Arrow array, chunked or not
-_INTEGER: Final = re.compile(r"[+-]?\d{1,19}\Z")
+_INTEGER: Final = re.compile(r"[+-]?\d{1,19}(\.0*)?\Z")
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\Z")
 _WIDE: Final = Context(prec=100)  # the usual 28 digits would round
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
@@ -119,8 +119,9 @@ def _as_integer(value: Any) -> int:
         raise ValueError
     if not isinstance(value, str | int | float | Decimal) or isinstance(value, bool):
         raise ValueError
-    number = int(value)
-    if number != (Decimal(value) if isinstance(value, str) else value) or not -(2**63) <= number < 2**63:
+    exact = Decimal(value) if isinstance(value, str) else value
+    number = int(exact)
+    if number != exact or not -(2**63) <= number < 2**63:
         raise ValueError
     return number
 

@@ -14,7 +14,7 @@ import msgspec
 
 from ..graphs.errors import Code, JackfieldError
 
-_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_PLAIN: Final = re.compile(r"(?!.{2001})[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z")
 MAX_LENGTH: Final = 2000  # JMESPath's parser recurses, and no hand writes more
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY: Final = msgspec.json.Decoder(list[msgspec.Raw])

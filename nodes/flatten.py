@@ -75,7 +75,9 @@ def _flatten(
             lead = [(PARENT, _combined(identity).take(parents)), (INDEX, places)]
             _flatten(records, child, child, lead, children, tables)
     if name == "rows" or name in children:
-        tables[name] = pa.table(columns) if columns else nested.select([])
+        if not columns and nested.num_rows:  # a table without columns has no rows in SQL
+            columns[ROW] = pa.array(range(nested.num_rows), pa.int64())
+        tables[name] = pa.table(columns)
 
 
 def _leaves(table: pa.Table) -> Iterator[tuple[tuple[str, ...], Column]]:
@@ -85,13 +87,21 @@ def _leaves(table: pa.Table) -> Iterator[tuple[tuple[str, ...], Column]]:
 
 
 def _within(keys: tuple[str, ...], column: Column) -> Iterator[tuple[tuple[str, ...], Column]]:
+    import pyarrow as pa
     from pyarrow import types
 
     if not types.is_struct(column.type) or column.type.num_fields == 0:
-        yield keys, column
+        yield keys, _of_text(column) if column.type == pa.list_(pa.null()) else column
         return
     for field, values in zip(column.type, column.flatten(), strict=True):
         yield from _within((*keys, field.name), values)
+
+
+def _of_text(lists: Column) -> Column:
+    """Lists that hold nothing, or only nulls, as lists of text: Arrow itself errs with lists of its null type."""
+    import pyarrow as pa
+
+    return pa.chunked_array([pa.array(lists.to_pylist(), pa.list_(pa.string()))])
 
 
 def _is_array_of_objects(found: pa.DataType) -> bool:

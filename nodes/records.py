@@ -18,7 +18,7 @@ import msgspec
 from ..graphs.errors import Code, JackfieldError
 from .conversions import Column, converted, misfits
 from .datapath import check_text, described, not_json, record_slices
-from .flatten import INDEX, MAX_DEPTH, PARENT, flatten
+from .flatten import INDEX, MAX_DEPTH, PARENT, ROW, flatten
 from .schema import arrow_schema, arrow_type, obey
 from .source import Contract
 from .unify import column_of, is_irregular
@@ -195,7 +195,8 @@ def _shape(values: Sequence[Any], declared: Mapping[str, str], name: str) -> pa.
     kinds = {type(value) for value in values if value is not None}
     word = declared.get(name, "").strip().lower()
     if kinds & {float, int} and word.startswith("decimal") and not word.endswith("[]"):
-        return arrow_type(word)
+        wanted: Any = arrow_type(word)
+        return pa.decimal128(38, wanted.scale)  # Arrow's reader does not look at the precision; its cast does
     if word in _TEXT_WORDS and (float in kinds or dict in kinds or list in kinds):
         raise _NeedsCareError
     if not kinds:
@@ -257,6 +258,8 @@ def _check(column: Column, depth: int) -> None:
     elif types.is_list(column.type):
         if types.is_list(column.type.value_type):
             raise _NeedsCareError
+        if types.is_null(column.type.value_type) and pc.max(pc.list_value_length(column)).as_py():
+            raise _NeedsCareError  # of lists of nothing but nulls the reader makes arrays that are not valid
         for chunk in getattr(column, "chunks", [column]):
             _check(chunk.flatten(), -1)
 
@@ -279,6 +282,8 @@ def _read_careful(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str,
     exact = {name for name, word in declared.items() if word.lower() in _TEXT_WORDS or word.lower().startswith("dec")}
     exact -= {name for name, word in declared.items() if word.endswith("[]")}
     keys = list(dict.fromkeys(key for value in values for key in value))
+    if not keys:
+        return pa.table({ROW: range(len(values))})
     return pa.table({key: column_of([value.get(key) for value in values], frozenset(exact), key, 1) for key in keys})
 
 
