@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .surfaces.aio import AsyncConnector, aopen
     from .surfaces.builder import GraphBuilder, Handle, graph, sql
     from .surfaces.outcome import Result
-    from .surfaces.python import OpenConnector, Tool, open, run
+    from .surfaces.python import OpenConnector, Tool, open, run  # noqa: A004
 
 __all__ = [
     "AsyncConnector",

@@ -130,9 +130,9 @@ class App:
         from ..nodes import NODE_TYPES
         from .plans import explain_node
 
-        self._engine = await self._stack.enter_async_context(
-            Engine([*NODE_TYPES, explain_node, *self._kinds], engine_settings(self.settings))
-        )
+        # The last of a name holds: a configured model replaces the skill kind that only renders.
+        kinds = [*NODE_TYPES, explain_node, *model_kinds(self.settings), *self._kinds]
+        self._engine = await self._stack.enter_async_context(Engine(kinds, engine_settings(self.settings)))
         return self
 
     async def __aexit__(self, *failure: Any) -> None:
@@ -326,6 +326,17 @@ def engine_settings(settings: Settings) -> EngineSettings:
 
     tables = TableSettings(memory_limit=settings["sql.memory"], threads=settings["sql.threads"] or None)
     return EngineSettings(max_rows=settings["call.max_rows"], max_bytes=settings["call.max_bytes"], tables=tables)
+
+
+def model_kinds(settings: Settings) -> tuple[NodeType[Any], ...]:
+    """The skill kind whose prompts a model answers, where one is configured."""
+    if not settings["model.url"]:
+        return ()
+    from ..nodes.chat import ChatEndpoint
+    from ..nodes.skill import skill_kind
+
+    endpoint = ChatEndpoint(settings["model.url"], settings["model.name"], settings["model.secret_key"])
+    return (skill_kind(endpoint),)
 
 
 def load_catalog(paths: Sequence[str | Path], settings: Settings) -> Catalog:

@@ -145,5 +145,3 @@ async def _database(
         return {"sent": [scan_words(scan)], "kept": [*scan.kept, note], "rechecked": []}
     told = explain(engine, config, scan, columns, arguments)
     return {"sent": [told.query.sql], "kept": list(told.kept), "rechecked": list(told.rechecked)}
-
-

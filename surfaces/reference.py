@@ -1,4 +1,4 @@
-"""The reference pages and JSON Schemas, made from what node kinds, saves and error codes declare.
+"""The reference pages and JSON Schemas, made from what the code declares: kinds of node and save, commands, codes.
 
 `python -m jackfield.surfaces.reference docs/reference` writes them; with `--check` it says which are out of date.
 """
@@ -15,12 +15,12 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from ..connectors.native.schema import connector_schema
-from ..graphs.errors import STATUS
 from ..graphs.model import Json
 from ..nodes import NODE_TYPES
 from ..nodes.base import Effect, NodeType, Port
 from ..nodes.saves import SAVES
 from ..nodes.saves.base import AnySaveType
+from .reference_pages import command_page, error_page, lint_page, table, text
 
 Schema = Mapping[str, Json]
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -34,7 +34,13 @@ EFFECTS: Final[Mapping[Effect, str]] = {
 
 def pages() -> Mapping[str, str]:
     """Every file of the reference, by its path inside the reference folder."""
-    made = {"README.md": _index(), "errors.md": _errors(), "schema/connector.json": _json(connector_schema())}
+    made = {
+        "README.md": _index(),
+        "commands.md": command_page(),
+        "errors.md": error_page(),
+        "lint.md": lint_page(),
+        "schema/connector.json": _json(connector_schema()),
+    }
     for kind in NODE_TYPES:
         made[f"nodes/{kind.name}.md"] = _node_page(kind)
         made[f"schema/node.{kind.name}.json"] = _schema_file(kind.configuration, f"Configuration of {kind.name}")
@@ -75,37 +81,27 @@ def _index() -> str:
         "",
         "## Kinds of node",
         "",
-        *_table(
+        *table(
             ("kind", "what it does", "effect"),
             ((f"[`{k.name}`](nodes/{k.name}.md)", k.description, k.effect.value) for k in _sorted(NODE_TYPES)),
         ),
         "",
         "## Kinds of save",
         "",
-        *_table(
+        *table(
             ("save", "what it does", "modes"),
             ((f"[`{s.name}`](saves/{s.name}.md)", s.description, ", ".join(s.modes)) for s in _sorted(SAVES)),
         ),
         "",
         "## More",
         "",
+        "* [Commands](commands.md)",
         "* [Error codes](errors.md)",
+        "* [Lint codes](lint.md)",
         "* [JSON Schema of connector files](schema/connector.json), as `jackfield schema` prints it;",
         "  `schema/` also holds that of each configuration",
     ]
-    return _text(lines)
-
-
-def _errors() -> str:
-    rows = ((f"`{code.value}`", str(status.http), str(status.exit)) for code, status in STATUS.items())
-    lines = [
-        "# Error codes",
-        "",
-        "Every failure is `{code, message, hint, details}`, the same on the command line, over MCP and over HTTP.",
-        "",
-        *_table(("code", "HTTP status", "exit code"), rows),
-    ]
-    return _text(lines)
+    return text(lines)
 
 
 def _node_page(kind: NodeType[Any]) -> str:
@@ -126,7 +122,7 @@ def _node_page(kind: NodeType[Any]) -> str:
     ]
     if kind.ports_of is not None:
         lines += ["", "The ports of one node depend on its configuration."]
-    return _text(
+    return text(
         [*lines, "", "## Configuration", "", *_configuration(kind.configuration), "", _schema_link("node", kind)]
     )
 
@@ -145,7 +141,7 @@ def _save_page(save: AnySaveType) -> str:
         "",
         _schema_link("save", save),
     ]
-    return _text(lines)
+    return text(lines)
 
 
 def _schema_link(what: str, kind: NodeType[Any] | AnySaveType) -> str:
@@ -156,9 +152,9 @@ def _ports(ports: Sequence[Port], open_: bool, what: str) -> Iterator[str]:
     if ports:
         named = ((f"`{p.name}`", _type(p.schema, {}), "yes" if p.required else "no", p.description) for p in ports)
         if what == "input":
-            yield from _table(("port", "type", "required", "what it is"), named)
+            yield from table(("port", "type", "required", "what it is"), named)
         else:
-            yield from _table(("port", "type", "what it is"), ((name, type_, is_) for name, type_, _, is_ in named))
+            yield from table(("port", "type", "what it is"), ((name, type_, is_) for name, type_, _, is_ in named))
     if open_:
         yield from [""] if ports else []
         yield f"Any other {what} is allowed." if ports else f"Any {what} is allowed."
@@ -191,7 +187,7 @@ def _fields(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[str]:
             (f"`{name}`", _type(field, definitions), _default(name in required, field), field.get("description", ""))
             for name, field in properties.items()
         )
-        yield from _table(("field", "type", "default", "what it is"), rows)
+        yield from table(("field", "type", "default", "what it is"), rows)
     if schema.get("additionalProperties") is True:
         yield from ["", "Further fields are values of input ports."]
 
@@ -258,27 +254,12 @@ def _json(schema: Schema) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(heads) + " |"
-    yield "|" + "---|" * len(heads)
-    for row in rows:
-        yield "| " + " | ".join(_cell(text) for text in row) + " |"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _sorted(kinds: Iterable[Any]) -> list[Any]:
     return sorted(kinds, key=lambda kind: str(kind.name))
-
-
-def _text(lines: Iterable[str]) -> str:
-    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import click
 
-from ..app import App, CallResult
+from ..app import CallResult
 from ..facts import by_node, duration
 from .arguments import read_arguments
 from .failures import errors_as_json
@@ -104,6 +104,3 @@ def said(result: CallResult, output: Path | None) -> str:
     if result.page is not None and result.page.next_cursor:
         parts.append(f"more: --cursor {result.page.next_cursor}")
     return " · ".join(parts)
-
-
-__all__ = ["App", "command", "said", "show"]

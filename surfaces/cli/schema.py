@@ -50,9 +50,7 @@ def _model(kind: str, name: str, models: Mapping[str, Any]) -> Mapping[str, Any]
 def _settings(name: str) -> Mapping[str, Any]:
     from ..settings import KEYS
 
-    return {
-        key.name: {"default": key.default, "variable": key.variable, "description": key.meaning} for key in KEYS
-    }
+    return {key.name: {"default": key.default, "variable": key.variable, "description": key.meaning} for key in KEYS}
 
 
 SUBJECTS: Final[Mapping[str, Callable[[str], Mapping[str, Any]]]] = {

@@ -52,9 +52,7 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
 def process() -> Cli:
     """`process("list", path, cwd=…, env=…, input=…)`: the command as a process."""
 
-    def run(
-        *arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None, input: str = ""
-    ) -> Outcome:
+    def run(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None, input: str = "") -> Outcome:
         done = subprocess.run(
             [sys.executable, "-m", "jackfield.surfaces.cli", *map(str, arguments)],
             cwd=cwd,

@@ -118,9 +118,7 @@ def test_parquet_goes_to_a_pipe_as_bytes(shop: Path) -> None:
     assert pq.read_table(pa.BufferReader(done.stdout)).num_rows == 3
 
 
-def test_a_slug_finds_the_connector_of_the_workspace(
-    cli: Cli, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slug_finds_the_connector_of_the_workspace(cli: Cli, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop.parent)
     assert cli("call", "shop", "list_sales", "ids=2", "--format", "json").json["rows"][0]["id"] == 2
 
@@ -130,7 +128,9 @@ def test_arguments_are_typed_by_the_schema_and_by_args_json(cli: Cli, shop: Path
     typed = cli("call", shop, "list_sales", "--args", '{"ids": [3], "kind": "book"}', "--format", "json")
     assert typed.json["rows"][0]["id"] == 3
     (tmp_path / "a.json").write_text('{"ids": [3, 1]}')
-    assert cli("call", shop, "list_sales", "--args", f"@{tmp_path / 'a.json'}", "--format", "json").json["row_count"] == 2
+    assert (
+        cli("call", shop, "list_sales", "--args", f"@{tmp_path / 'a.json'}", "--format", "json").json["row_count"] == 2
+    )
 
 
 @pytest.mark.parametrize(
