@@ -125,6 +125,27 @@ class MySQLSession:
         affected: int = self._run(self._connection.query(sql))
         return affected
 
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of one query of our own, as the text protocol gives them. Raises as `read` does."""
+
+        async def fetched() -> list[tuple[Any, ...]]:
+            cursor: Any = self._connection.cursor()
+            try:
+                await cursor.execute(sql)
+                return list(await cursor.fetchall())
+            finally:
+                await cursor.close()
+
+        return self._run(fetched())
+
+    def rollback(self) -> None:
+        self.tidy("ROLLBACK")
+
+    def tidy(self, sql: str) -> None:
+        """Run a statement that may fail, after which nothing depends on it."""
+        with suppress(Exception):
+            self.run(sql)
+
     def forget(self) -> None:
         self._described.clear()
 

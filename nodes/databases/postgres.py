@@ -6,14 +6,14 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 from .arrow import Reading, bound, fitted, whole
 from .columns import Column, ambiguous, missing_table
 from .dsn import Dsn
 from .postgres_failures import failure
-from .postgres_types import PostgresDialect, columns_of, quoted
+from .postgres_types import PostgresDialect, columns_of, parts_of, quoted
 from .pushdown import Dialect, Query, Relation, listed
 from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Written
 
@@ -164,6 +164,36 @@ class PostgresSession:
             self._command(sql)
         except Exception as error:
             raise failure(error, self._dsn) from None
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of one query of our own. Raises as `read` does."""
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(sql, bound(values))
+                return cursor.fetchall()
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+
+    def ingest(self, table: str, rows: pa.RecordBatchReader, *, temporary: bool) -> None:
+        """Copy rows into a table that is there, or into a temporary one that is made."""
+        *schema, name = parts_of(table)
+        mode: Literal["append", "create"] = "create" if temporary else "append"
+        try:
+            with self._connection.cursor() as cursor:
+                into = schema[-1] if schema else None
+                cursor.adbc_ingest(name, rows, mode=mode, db_schema_name=into, temporary=temporary)
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+
+    def commit(self) -> None:
+        try:
+            self._connection.adbc_connection.commit()
+        except Exception as error:
+            raise failure(error, self._dsn) from None
+
+    def rollback(self) -> None:
+        with suppress(Exception):
+            self._connection.adbc_connection.rollback()
 
     @property
     def connection(self) -> dbapi.Connection:

@@ -39,6 +39,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def parts_of(table: str) -> list[str]:
+    """The names in `schema.table`; one that has a dot in it is written in double quotes."""
+    return [match[1].replace('""', '"') if match[1] else match[2] for match in PART.finditer(table)]
+
+
 def columns_of(schema: pa.Schema) -> tuple[Column, ...]:
     """The columns of a result that ADBC describes; its metadata names the Postgres types."""
     return tuple(_column(field) for field in schema)
@@ -91,8 +96,7 @@ class PostgresDialect:
     """Implements `pushdown.Dialect`. Every value is bound and cast: text is not inferred to other types."""
 
     def relation(self, table: str) -> Relation:
-        parts = [m[1].replace('""', '"') if m[1] else m[2] for m in PART.finditer(table)]
-        return Relation(".".join(quoted(part) for part in parts), name=table)
+        return Relation(".".join(quoted(part) for part in parts_of(table)), name=table)
 
     def quoted(self, name: str) -> str:
         return quoted(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from . import csv, delta, duckdb, http, iceberg, json, jsonl, parquet, sqlite
+from . import csv, delta, duckdb, http, iceberg, json, jsonl, mysql, parquet, postgres, sqlite
 from .base import AnySaveType
 
 SAVES: Final[tuple[AnySaveType, ...]] = (
@@ -15,6 +15,8 @@ SAVES: Final[tuple[AnySaveType, ...]] = (
     jsonl.SAVE,
     duckdb.SAVE,
     sqlite.SAVE,
+    postgres.SAVE,
+    mysql.SAVE,
     delta.SAVE,
     iceberg.SAVE,
     http.SAVE,
