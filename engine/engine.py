@@ -9,13 +9,14 @@ import math
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio.abc import TaskGroup
 
-from ..graphs.errors import Code, JackfieldError
+from ..graphs.errors import Code
 from ..graphs.model import Graph
 from ..nodes.base import Budget, Inputs, NodeType
 from .budget import CountedBudget
@@ -23,7 +24,7 @@ from .cache import TableCache
 from .environment import Environment
 from .events import Listener, Trail, clock
 from .execution import Execution
-from .job import Job
+from .job import Job, as_failure
 from .plan import Plan, compiled
 from .pools import KeyedPools, PoolSettings
 from .runs import InputProvider, Run, RunState, Session
@@ -124,19 +125,19 @@ class Engine:
         )
         trail.run = run.id
         began = clock()
-        trail.tell("", "run_started", {"principal": principal}, at=began)
         try:
-            plan = self.plan(graph, start)
-            execution = Execution(run, plan, environment or Environment(), inputs)
+            trail.tell("", "run_started", {"principal": principal}, at=began)
+            execution = Execution(run, self.plan(graph, start), environment or Environment(), inputs)
             job = Job(execution, component=component)
             self._group.start_soon(job.drive)
             outputs = await job.result()
-        except JackfieldError as error:
-            trail.tell("", "run_failed", error.as_json())
-            raise
         except anyio.get_cancelled_exc_class():
-            trail.tell("", "run_failed", {"code": Code.CANCELLED.value})
+            _tell_failure(trail, {"code": Code.CANCELLED.value})
             raise
+        except Exception as error:
+            failure = as_failure(error)
+            _tell_failure(trail, failure.as_json())
+            raise failure from failure.__cause__
         ended = clock()
         trail.tell("", "run_finished", {"seconds": ended - began}, at=ended)
         return Run(run.id, graph, tuple(outputs), execution.stuck, ended - began, trail)
@@ -167,3 +168,9 @@ class Engine:
 
             self._database = Database(self.settings.tables)
         return self._database.session(budget, deadline)
+
+
+def _tell_failure(trail: Trail, facts: dict[str, Any]) -> None:
+    """A listener that fails here would hide the failure it is told of."""
+    with suppress(Exception):
+        trail.tell("", "run_failed", facts)

@@ -39,7 +39,7 @@ class Job:
                 self._over.set()
 
     async def result(self) -> Fired:
-        """What came out. Raises JackfieldError; when the caller is cancelled, the run is, and gets time to unwind."""
+        """What came out. Raises what ended the run; a caller that is cancelled ends it, and gives it time to unwind."""
         run = self._execution.run
         try:
             if run.deadline == math.inf:
@@ -53,7 +53,7 @@ class Job:
                 await self._over.wait()
             raise
         if self._error is not None:
-            raise as_failure(self._error)
+            raise self._error
         if self._fired is not None:
             return [*run.bubbled, *self._fired]
         if run.scope.cancelled_caught or not self._over.is_set():
