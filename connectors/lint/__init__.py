@@ -134,6 +134,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _tagged(finding: Finding) -> Finding:
     known = CODES.get(finding.code)
+    finding = replace(finding, message=masked(finding.message))
     return finding if known is None else replace(finding, principle=known.principle)
 
 

@@ -16,7 +16,7 @@ NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,39}|\{\{\s*env:\w+\s*\}\}|:
 COVER: Final = "•"
 
 
-def masked(text: str, findings: Iterable[Finding]) -> str:
+def masked(text: str, findings: Iterable[Finding] = ()) -> str:
     """`text` with secrets covered, character for character, so that lines and columns stay what they were."""
     spans = [(found.start(1), found.end(1)) for found in FIELD.finditer(text) if not _is_plain(found[1])]
     for _, pattern in KINDS:

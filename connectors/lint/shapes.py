@@ -57,7 +57,7 @@ def misfits(subject: Subject, tool: Tool) -> Iterator[tuple[str, str, str]]:
     if tool.category == "ACTION" and "sql" in forms and tool.at is None and tool.save is None:
         message = f"Tool '{tool.id}' is ACTION, and only reads."
         yield "/category", message, 'Make it "category": "READ", or give it a request.'
-    at = subject.parts.sources.get(tool.at or "")
+    at = subject.sources.get(tool.at or "")
     if at is not None and at.type not in DATABASES:
         message = f"Tool '{tool.id}' runs its SQL at '{at.id}', which is a {at.type} source."
         yield "/at", message, "`at` names a postgres or mysql source."

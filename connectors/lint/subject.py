@@ -56,6 +56,11 @@ class Subject:
         return self.parts.tools
 
     @cached_property
+    def sources(self) -> dict[str, Source]:
+        """Every source that is written, also those that do not fit: a fault of theirs is no fault of a tool."""
+        return {**self.parts.sources, **self.parts.unfit}
+
+    @cached_property
     def statements(self) -> tuple[Statement, ...]:
         return tuple(
             Statement(tool, f"{pointer}/sql", tool.sql, self.dialect_of(tool))
@@ -64,7 +69,7 @@ class Subject:
         )
 
     def dialect_of(self, tool: fields.Tool) -> Dialect:
-        source = self.parts.sources.get(tool.at or "")
+        source = self.sources.get(tool.at or "")
         if source is None or source.type not in DATABASES:
             return "duckdb"
         return "postgres" if source.type == "postgres" else "mysql"

@@ -14,7 +14,7 @@ from .subject import Statement, Subject
 
 
 def tables(subject: Subject) -> Iterator[Finding]:
-    sources = subject.parts.sources
+    sources = subject.sources
     for pointer, tool in subject.tools:
         named = [(f"{pointer}/source_ids/{index}", name) for index, name in enumerate(tool.source_ids)]
         named += [(f"{pointer}/at", tool.at)] if tool.at else []
@@ -33,7 +33,7 @@ def tables(subject: Subject) -> Iterator[Finding]:
 
 
 def _of_statement(subject: Subject, statement: Statement, found: References) -> Iterator[Finding]:
-    tool, sources = statement.tool, subject.parts.sources
+    tool, sources = statement.tool, subject.sources
     columns: dict[
         str, tuple[Source, Sequence[str], bool]
     ] = {}  # by table: its source, its columns, whether that is all

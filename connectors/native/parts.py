@@ -32,6 +32,7 @@ class Parts:
     rewriting: Rewriting
     top: fields.Top | None = None
     sources: dict[str, Source] = field(default_factory=dict)
+    unfit: dict[str, Source] = field(default_factory=dict)  # sources with errors: there, but not to be looked into
     saves: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     tools: list[tuple[str, fields.Tool]] = field(default_factory=list)
     skills: list[tuple[str, fields.Skill]] = field(default_factory=list)
@@ -108,10 +109,12 @@ def _sources(parts: Parts) -> None:
             continue
         rest = {name: item for name, item in value.items() if name not in IDENTITY}
         kept = source_configuration(identity.type, rest, pointer, parts.report)
+        title = identity.name or identity.id
         if identity.id in parts.sources:
             _duplicate(parts, "sources", identity.id, pointer)
-        elif kept is not None:
-            title = identity.name or identity.id
+        elif kept is None:
+            parts.unfit[identity.id] = Source(identity.id, identity.type, {}, identity.names, title, pointer)
+        else:
             parts.sources[identity.id] = Source(identity.id, identity.type, kept, identity.names, title, pointer)
 
 

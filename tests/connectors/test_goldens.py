@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jackfield.connectors.catalog import load
+from jackfield.connectors.model import Skill, Tool
 from jackfield.graphs.bgl import from_json, to_json
 from jackfield.graphs.findings import Severity
 from jackfield.nodes import registry
@@ -20,9 +21,13 @@ GOLDENS = HERE / "goldens"
 FILES = sorted(path for folder in ("native", "second", "seed") for path in (HERE / folder).glob("*.connector.json"))
 
 
-def graphs(path: Path) -> dict[str, dict[str, object]]:
+def exports(path: Path) -> list[Tool | Skill]:
     catalog = load(path)
-    return {found.key: to_json(found.graph) for found in (*catalog.tools, *catalog.skills)}
+    return [*catalog.tools, *catalog.skills]
+
+
+def graphs(path: Path) -> dict[str, dict[str, object]]:
+    return {found.key: to_json(found.graph) for found in exports(path)}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.split(".")[0])
@@ -44,7 +49,6 @@ def test_a_compiled_graph_keeps_its_hash_over_bgl_and_over_compilations(path: Pa
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.split(".")[0])
 def test_the_kinds_of_nodes_accept_every_compiled_graph(path: Path) -> None:
-    catalog = load(path)
-    for found in (*catalog.tools, *catalog.skills):
+    for found in exports(path):
         problems = [f for f in check_graph(found.graph, registry()) if f.severity is not Severity.INFO]
         assert problems == [], found.key
