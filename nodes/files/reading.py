@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...graphs.errors import Code, JackfieldError
@@ -29,6 +30,7 @@ def stream(
     connection: duckdb.DuckDBPyConnection, source: str, types: Mapping[str, str], scan: Scan, files: Opened
 ) -> Table:
     """The rows of `source` that `scan` asks for. The table owns `connection` and `files`."""
+    import duckdb
     import pyarrow as pa
 
     try:
@@ -47,9 +49,11 @@ def stream(
         connection.close()
         files.close()
 
-    return Table.stream(
-        pa.RecordBatchReader.from_batches(inner.schema, batches()), close=close, cancel=connection.interrupt
-    )
+    def cancel() -> None:
+        with suppress(duckdb.ConnectionException):  # it may be told after the end, when the connection is closed
+            connection.interrupt()
+
+    return Table.stream(pa.RecordBatchReader.from_batches(inner.schema, batches()), close=close, cancel=cancel)
 
 
 def explained(error: Exception, files: Opened) -> Exception:
