@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..graphs.errors import Code, JackfieldError
 from ..nodes.base import Budget
 from ..nodes.table import Table
+from .cursors import NO_COLUMNS, Cursors, Lent
 from .query_errors import translated
-from .query_types import fitting, narrowed, readable, strict
+from .query_types import distinct, fitting, narrowed, readable, strict
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
 BATCH_ROWS: Final = 65_536
-NO_COLUMNS: Final = "no_columns"  # stands in for the columns of a table that has none, which DuckDB refuses
 
 
 class Query:
-    """`whole` and `stream` are called in a thread, once; `cancel` in any thread, at any time."""
+    """`whole` or `stream` is called in a thread, once, and `release` after it; `cancel` anywhere, at any time."""
 
     def __init__(
         self,
-        cursor: Callable[[], duckdb.DuckDBPyConnection],
+        cursors: Cursors,
         sql: str,
         values: Mapping[str, Any],
         tables: Mapping[str, Table],
         once: Collection[str],
+        now: bool,
         budget: Budget | None,
     ) -> None:
-        self._new_cursor = cursor
+        self._cursors = cursors
         self._sql = sql
         self._values = values
         self._tables = tables
+        self._rows = {name: table.arrow() for name, table in tables.items() if not table.is_stream}
         self._once = once
+        self._now = now
         self._budget = budget
-        self._cursor: duckdb.DuckDBPyConnection | None = None
+        self._lent: Lent | None = None
         self._streams: list[Table] = []  # those that are read as streams
         self._failures: list[BaseException] = []  # what ended them
         self._lock = threading.Lock()
@@ -48,7 +51,7 @@ class Query:
         self.is_streaming = False
 
     def whole(self) -> Table:
-        """All rows; the cursor is closed."""
+        """All rows."""
         import pyarrow as pa
 
         try:
@@ -58,32 +61,32 @@ class Query:
             else:
                 reader = relation.to_arrow_reader(BATCH_ROWS)
                 rows = pa.Table.from_batches(self._counted(reader), reader.schema)
-            if wide:
-                rows = fitting(rows, wide)
-            return Table.whole(rows)
+            rows = self._named(fitting(rows, wide) if wide else rows)
         except Exception as error:
             raise self._explained(error) from None
-        finally:
-            self.close()
+        # Before the answer: the next query of a caller in a hurry finds the cursor kept.
+        self._end(keep=len(self._rows) == len(self._tables))
+        return Table.whole(rows)
 
     def stream(self) -> Table:
-        """The rows as they are read; the cursor is closed with the Table."""
+        """The rows as they are read; the query ends when the Table is closed."""
         import pyarrow as pa
 
         try:
             relation, wide = readable(self._run())
             reader = relation.to_arrow_reader(BATCH_ROWS)
             schema = narrowed(reader.schema, wide)
+            renamed = distinct(schema.names)
+            if renamed != schema.names:
+                schema = pa.schema([field.with_name(name) for field, name in zip(schema, renamed, strict=True)])
         except Exception as error:
-            failure = self._explained(error)
-            self.close()
-            raise failure from None
+            raise self._explained(error) from None
         narrow = strict(schema, wide)
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
                 for batch in self._counted(reader):
-                    yield narrow(batch) if wide else batch
+                    yield narrow(batch) if schema is not reader.schema else batch
             except Exception as error:
                 raise self._explained(error) from None
 
@@ -98,28 +101,43 @@ class Query:
             self._cancelled = True
         threading.Thread(target=self._interrupt, name="jackfield-cancel", daemon=True).start()
 
+    def release(self) -> None:
+        """End a query that failed, or whose stream nobody waits for any more; another stream goes on."""
+        if not self.is_streaming or self._cancelled:
+            self._end(keep=False)
+
     def close(self) -> None:
-        """The cursor with all that was registered on it, and the streams that it read."""
+        """End a stream."""
+        self._end(keep=False)
+
+    def _end(self, *, keep: bool) -> None:
+        """Give up the cursor with all that was registered on it, and the streams that it read."""
         with self._lock:
             self._over.set()
-            cursor, self._cursor = self._cursor, None
-        if cursor is not None:
-            cursor.close()
-            for table in self._streams:
-                table.close()
+            lent, self._lent = self._lent, None
+            keep = keep and not self._cancelled  # an interrupt may still be on its way
+        if lent is None:
+            return
+        if keep:
+            self._cursors.take_back(lent)
+        else:
+            lent.cursor.close()
+        for table in self._streams:
+            table.close()
 
     def _run(self) -> duckdb.DuckDBPyRelation:
-        cursor = self._new_cursor()
+        lent = self._cursors.lend(self._rows)
         with self._lock:
-            self._cursor = cursor
+            self._lent = lent
+        cursor = lent.cursor
         for name, table in self._tables.items():
-            if not table.is_stream:
-                cursor.register(name, _with_columns(table.arrow()))
-            elif name in self._once:
+            if name in self._rows:
+                continue
+            if name in self._once:
                 cursor.register(name, self._watched(table))
             else:
                 self._copied(cursor, name, table)
-        cursor.execute("BEGIN TRANSACTION READ ONLY")
+        lent.begin(now=self._now)
         if self._cancelled:
             raise JackfieldError(Code.CANCELLED, "The query was cancelled before it began.")
         return cursor.sql(self._sql, params=self._values or None)
@@ -162,11 +180,18 @@ class Query:
         # Again and again: an interrupt that comes before the query begins is not heard.
         while not self._over.is_set():
             with self._lock:
-                cursor = self._cursor
-            if cursor is not None:
+                lent = self._lent
+            if lent is not None:
                 with suppress(duckdb.Error):  # it was closed meanwhile
-                    cursor.interrupt()
+                    lent.cursor.interrupt()
             self._over.wait(0.02)
+
+    def _named(self, rows: pa.Table) -> pa.Table:
+        """`SELECT a, a` gives two columns of one name, of which a row as an object could show only one."""
+        names = rows.column_names
+        if NO_COLUMNS in names and any(not table.num_columns for table in self._rows.values()):
+            rows = rows.drop_columns([NO_COLUMNS])
+        return rows if len(set(names)) == len(names) else rows.rename_columns(distinct(names))
 
     def _explained(self, error: BaseException) -> BaseException:
         if self._failures:
@@ -176,10 +201,3 @@ class Query:
         columns = {name: table.schema.names for name, table in self._tables.items()}
         empty = [name for name, table in self._tables.items() if table.num_rows == 0]
         return translated(error, self._sql, columns, empty)
-
-
-def _with_columns(rows: pa.Table) -> pa.Table:
-    """DuckDB refuses a table without columns, which an empty source whose schema nobody declared may give."""
-    import pyarrow as pa
-
-    return rows if rows.num_columns else pa.table({NO_COLUMNS: pa.nulls(rows.num_rows)})

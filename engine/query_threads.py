@@ -16,16 +16,19 @@ from typing import Any, Final, TypeVar
 import anyio
 
 from ..graphs.errors import Code, JackfieldError
+from ..nodes.table import nothing
 
 T = TypeVar("T")
 GRACE_S: Final = 0.4  # an interrupt is heard within milliseconds, or not for seconds
+CLOSE_S: Final = 1.0
 
 
 class _Job:
-    __slots__ = ("call", "error", "future", "loop", "over", "result", "started", "stuck")
+    __slots__ = ("after", "call", "error", "future", "loop", "over", "result", "started", "stuck")
 
-    def __init__(self, call: Callable[[], Any]) -> None:
+    def __init__(self, call: Callable[[], Any], after: Callable[[], None]) -> None:
         self.call: Callable[[], Any] | None = call
+        self.after = after
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[None] = self.loop.create_future()
         self.result: Any = None
@@ -46,25 +49,27 @@ class QueryThreads:
         self.waiting = waiting
         self.max_stuck = max_stuck
         self.stuck = 0
-        self._threads = 0
+        self._threads: set[threading.Thread] = set()
         self._idle = 0
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
 
-    async def run(self, call: Callable[[], T], cancel: Callable[[], None]) -> T:
-        """What `call` gives, from a thread. When this task is cancelled, `cancel` is called and does not wait.
+    async def run(self, call: Callable[[], T], cancel: Callable[[], None], after: Callable[[], None] = nothing) -> T:
+        """What `call` gives, from a thread; `after` tidies up there, and nobody waits for it.
 
+        When this task is cancelled, `cancel` is called; it must not wait, and makes `call` end soon.
         Raises OVERLOADED when too many queries wait or are stuck.
         """
-        job = _Job(call)
+        job = _Job(call, after)
         with self._lock:
             self._admit()
-            if self._idle <= self._jobs.qsize() and self._threads < self.size + self.stuck:
-                self._threads += 1
-                threading.Thread(target=self._work, name="jackfield-query", daemon=True).start()
+            if self._idle <= self._jobs.qsize() and len(self._threads) < self.size + self.stuck:
+                thread = threading.Thread(target=self._work, name="jackfield-query", daemon=True)
+                self._threads.add(thread)
+                thread.start()
         self._jobs.put(job)
         try:
-            await asyncio.shield(job.future)
+            await job.future
         except asyncio.CancelledError:
             await self._leave(job, cancel)
             raise
@@ -74,9 +79,13 @@ class QueryThreads:
         return result
 
     def close(self) -> None:
+        """End the threads that have nothing to do, and wait for them; those that are stuck end later."""
         with self._lock:
-            for _ in range(self._threads):
+            threads = list(self._threads)
+            for _ in threads:
                 self._jobs.put(None)
+        for thread in threads:
+            thread.join(0.0 if self.stuck else CLOSE_S)
 
     def _admit(self) -> None:
         if self.stuck >= self.max_stuck:
@@ -100,10 +109,12 @@ class QueryThreads:
         with self._lock:
             if not job.started:
                 job.call = None  # the thread that takes it passes over it
+            if job.over or job.call is None:
                 return
+            job.future = job.loop.create_future()  # the one that was waited for is cancelled
         cancel()
         with anyio.CancelScope(shield=True), anyio.move_on_after(GRACE_S):
-            await asyncio.shield(job.future)
+            await job.future
         with self._lock:
             if not job.over:
                 job.stuck = True
@@ -118,7 +129,7 @@ class QueryThreads:
                 self._idle -= 1
                 call = None if job is None else job.call
                 if job is None:
-                    self._threads -= 1
+                    self._threads.discard(threading.current_thread())
                     return
                 job.started = call is not None
             if call is None:
@@ -127,7 +138,10 @@ class QueryThreads:
                 job.result = call()
             except BaseException as error:
                 job.error = error
-            if not self._finish(job):
+            stays = self._finish(job)
+            job.after()
+            del job, call
+            if not stays:
                 return
 
     def _finish(self, job: _Job) -> bool:
@@ -137,7 +151,7 @@ class QueryThreads:
             stays = not job.stuck
             if job.stuck:
                 self.stuck -= 1
-                self._threads -= 1
+                self._threads.discard(threading.current_thread())
         with suppress(RuntimeError):  # the loop has ended: nobody waits
             job.loop.call_soon_threadsafe(_resolve, job.future)
         return stays

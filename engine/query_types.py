@@ -40,6 +40,18 @@ def narrowed(schema: pa.Schema, wide: Sequence[int]) -> pa.Schema:
     return schema
 
 
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names of which no two are the same: the second `a` becomes `a_2`."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, unique = 1, name
+        while unique in found or (number > 1 and unique in names):
+            number += 1
+            unique = f"{name}_{number}"
+        found[unique] = None
+    return list(found)
+
+
 def fitting(table: pa.Table, wide: Sequence[int]) -> pa.Table:
     """Whole columns as int64 where all their values fit; else exact decimals."""
     import pyarrow as pa

@@ -8,12 +8,10 @@ are locked.
 from __future__ import annotations
 
 import math
-import tempfile
-import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import anyio
 
@@ -23,24 +21,16 @@ from ..nodes.sqltext.bind import for_duckdb
 from ..nodes.sqltext.pushdown import read_once
 from ..nodes.sqltext.read_only import require_read_only
 from ..nodes.sqltext.references import references
+from ..nodes.sqltext.tokens import tokens
 from ..nodes.table import Table
+from .cursors import Cursors
 from .query import Query
 from .query_errors import no_table
 from .query_threads import QueryThreads
 
-if TYPE_CHECKING:
-    import duckdb
-
-# The order matters: what is set must be set before `lock_configuration`, and the zone before it too. Not among them is
-# `disabled_filesystems`, which makes the database unable to spill.
-LOCKS: Final = (
-    "SET TimeZone = 'UTC'",
-    "SET autoinstall_known_extensions = false",
-    "SET autoload_known_extensions = false",
-    "SET allow_community_extensions = false",
-    "SET python_enable_replacements = false",
-    "SET enable_external_access = false",
-    "SET lock_configuration = true",
+CLOCKS: Final = frozenset(
+    {"now", "today", "age", "ago", "current_date", "current_time", "current_timestamp", "get_current_time"}
+    | {"get_current_timestamp", "localtime", "localtimestamp", "transaction_timestamp"}
 )
 
 
@@ -66,6 +56,7 @@ class Checked:
 
     tables: tuple[str, ...]
     once: frozenset[str]  # tables (lower case) that the query reads in one pass
+    now: bool  # it may ask what time it is
 
 
 @lru_cache(maxsize=512)
@@ -83,7 +74,8 @@ def checked(sql: str) -> Checked:
         raise translated(error, text, {}, ()) from None
     if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise JackfieldError(Code.QUERY_INVALID, "The SQL is not one SELECT.", "PIVOT belongs behind FROM.")
-    return Checked(tuple(name.lower() for name in references(sql).tables), read_once(sql))
+    now = any(token.text.lower() in CLOCKS for token in tokens(sql))
+    return Checked(tuple(name.lower() for name in references(sql).tables), read_once(sql), now)
 
 
 class _Anything(dict[str, Any]):
@@ -97,59 +89,34 @@ class _Anything(dict[str, Any]):
 
 
 class Database:
-    """One locked in-memory database. Built on first use, in the thread of the first query."""
+    """One locked in-memory database, opened by the first query."""
 
     def __init__(self, settings: TableSettings | None = None) -> None:
         self.settings = settings or TableSettings()
         self.threads = QueryThreads(self.settings.queries, self.settings.waiting, self.settings.max_stuck)
-        self._root: duckdb.DuckDBPyConnection | None = None
-        self._spill: tempfile.TemporaryDirectory[str] | None = None
-        self._lock = threading.Lock()
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": self.settings.memory_limit,
+            "max_temp_directory_size": self.settings.spill_limit,
+        }
+        if self.settings.threads is not None:
+            config["threads"] = self.settings.threads
+        self.cursors = Cursors(config)
 
     def session(self, budget: Budget | None = None, deadline: float = math.inf) -> Session:
         """What one run uses. `deadline` is in `anyio.current_time()`; results are counted against `budget`."""
         return Session(self, budget, deadline)
 
-    def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A new cursor, on which nothing is registered. Called in a query's thread."""
-        root = self._root
-        if root is None:
-            with self._lock:
-                root = self._root = self._root or self._open()
-        return root.cursor()
-
     def close(self) -> None:
-        """Close the database. A query that is stuck keeps its memory until it ends."""
+        """Close the database, unless a query is stuck in it: then it goes with the process."""
         self.threads.close()
-        with self._lock:
-            root, self._root = self._root, None
-            spill, self._spill = self._spill, None
-        if root is not None and not self.threads.stuck:
-            root.close()
-        if spill is not None:
-            spill.cleanup()
+        if not self.threads.stuck:
+            self.cursors.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _open(self) -> duckdb.DuckDBPyConnection:
-        import duckdb
-
-        self._spill = tempfile.TemporaryDirectory(prefix="jackfield-", ignore_cleanup_errors=True)
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": self.settings.memory_limit,
-            "temp_directory": self._spill.name,
-            "max_temp_directory_size": self.settings.spill_limit,
-        }
-        if self.settings.threads is not None:
-            config["threads"] = self.settings.threads
-        root = duckdb.connect(":memory:", config=config)
-        for statement in LOCKS:
-            root.execute(statement)
-        return root
 
 
 class Session:
@@ -159,7 +126,7 @@ class Session:
         self._database = database
         self._budget = budget
         self._deadline = deadline
-        self._open: set[Query] = set()
+        self._streams: set[Query] = set()
 
     async def query(
         self, sql: str, parameters: Mapping[str, Value], tables: Mapping[str, Table], *, stream: bool = False
@@ -176,27 +143,29 @@ class Session:
                 raise no_table(name, {each: table.schema.names for each, table in tables.items()})
             used[name] = named[name]
         text, values = for_duckdb(sql, parameters)
-        query = Query(self._database.cursor, text, values, used, known.once, self._budget)
-        self._open.add(query)
+        query = Query(self._database.cursors, text, values, used, known.once, known.now, self._budget)
+        call = query.stream if stream else query.whole
+        run = self._database.threads.run
         try:
             if self._deadline == math.inf:
-                result = await self._database.threads.run(query.stream if stream else query.whole, query.cancel)
-            else:
-                result = await self._within_deadline(query, stream)
+                return await run(call, query.cancel, query.release)
+            return await self._within_deadline(run(call, query.cancel, query.release))
+        except anyio.get_cancelled_exc_class():
+            if query.is_streaming:
+                query.close()
+            raise
         finally:
-            if not query.is_streaming:
-                self._open.discard(query)
-        return result
+            if query.is_streaming:
+                self._streams.add(query)
 
-    async def _within_deadline(self, query: Query, stream: bool) -> Table:
-        with anyio.CancelScope(deadline=self._deadline) as scope:
-            return await self._database.threads.run(query.stream if stream else query.whole, query.cancel)
-        assert scope.cancelled_caught
+    async def _within_deadline(self, answer: Awaitable[Table]) -> Table:
+        with anyio.CancelScope(deadline=self._deadline):
+            return await answer
         raise JackfieldError(
             Code.QUERY_TIMEOUT, "The query did not end in its time.", "Raise `timeout_s`, or ask for less."
         )
 
     def close(self) -> None:
         """End the queries whose result streams are still open."""
-        while self._open:
-            self._open.pop().close()
+        while self._streams:
+            self._streams.pop().close()

@@ -1,0 +1,125 @@
+"""The locked database's cursors. One that has a query's tables registered already is kept for the next such query.
+
+A kept cursor is lent only to a query over the very same rows under the same names, so what is registered on it was
+that query's to see anyway.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+# The order matters: what is set must be set before `lock_configuration`, and the zone before it too. Not among them is
+# `disabled_filesystems`, which makes the database unable to spill.
+LOCKS: Final = (
+    "SET TimeZone = 'UTC'",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET allow_community_extensions = false",
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+KEPT: Final = 8
+KEPT_BYTES: Final = 64 << 20  # registering takes a quarter of a millisecond, which over larger tables nobody notices
+NO_COLUMNS: Final = "no_columns"  # stands in for the columns of a table that has none, which DuckDB refuses
+
+Rows = Mapping[str, "pa.Table"]
+
+
+@dataclass(eq=False, slots=True)
+class Lent:
+    """A cursor on which `rows` are registered. `reading`: a transaction that only reads is open on it."""
+
+    cursor: duckdb.DuckDBPyConnection
+    key: tuple[tuple[str, int], ...]
+    rows: Rows  # keeps the tables, whose ids are in the key, alive
+    size: int
+    reading: bool = False
+
+    def begin(self, *, now: bool) -> None:
+        """Begin to read. A transaction may go on over queries, but for one that asks `now` what time it is."""
+        if self.reading and now:
+            self.cursor.execute("ROLLBACK")
+            self.reading = False
+        if not self.reading:
+            self.cursor.execute("BEGIN TRANSACTION READ ONLY")
+            self.reading = True
+
+
+class Cursors:
+    """Opened at the first cursor; all methods but `close` are called in query threads."""
+
+    def __init__(self, config: Mapping[str, str | bool | int | float | list[str]]) -> None:
+        self._config = config
+        self._root: duckdb.DuckDBPyConnection | None = None
+        self._spill: tempfile.TemporaryDirectory[str] | None = None
+        self._kept: OrderedDict[tuple[tuple[str, int], ...], Lent] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def lend(self, rows: Rows) -> Lent:
+        """A cursor that nobody else uses, on which `rows` are registered and no other tables are."""
+        key = tuple((name, id(rows[name])) for name in sorted(rows))
+        with self._lock:
+            kept = self._kept.pop(key, None)
+            if kept is not None:
+                self._size -= kept.size
+                return kept
+            root = self._root = self._root or self._open()
+        cursor = root.cursor()
+        for name, table in rows.items():
+            cursor.register(name, _with_columns(table))
+        return Lent(cursor, key, rows, sum(table.nbytes for table in rows.values()))
+
+    def take_back(self, lent: Lent) -> None:
+        """Keep a cursor whose query went well for the next query over its rows; or close it."""
+        over = [lent]
+        with self._lock:
+            if self._root is not None and lent.size <= KEPT_BYTES and lent.key not in self._kept:
+                over.clear()
+                self._kept[lent.key] = lent
+                self._size += lent.size
+                while len(self._kept) > KEPT or self._size > KEPT_BYTES:
+                    _, oldest = self._kept.popitem(last=False)
+                    self._size -= oldest.size
+                    over.append(oldest)
+        for each in over:
+            each.cursor.close()
+
+    def close(self) -> None:
+        with self._lock:
+            root, self._root = self._root, None
+            spill, self._spill = self._spill, None
+            kept = list(self._kept.values())
+            self._kept.clear()
+        for each in kept:
+            each.cursor.close()
+        if root is not None:
+            root.close()
+        if spill is not None:
+            spill.cleanup()
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
+        self._spill = tempfile.TemporaryDirectory(prefix="jackfield-", ignore_cleanup_errors=True)
+        root = duckdb.connect(":memory:", config={**self._config, "temp_directory": self._spill.name})
+        for statement in LOCKS:
+            root.execute(statement)
+        return root
+
+
+def _with_columns(rows: pa.Table) -> pa.Table:
+    """DuckDB refuses a table without columns, which an empty source whose schema nobody declared may give."""
+    import pyarrow as pa
+
+    return rows if rows.num_columns else pa.table({NO_COLUMNS: pa.nulls(rows.num_rows)})
