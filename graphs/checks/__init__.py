@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +17,7 @@ from .subgraphs import unknown_subgraphs
 from .subject import PortsLike, PortsOf, Rule, Subject
 from .types import incompatible_ports
 
-__all__ = ["RULES", "PortsLike", "PortsOf", "Rule", "Subject", "check"]
+__all__ = ["CODES", "RULES", "PortsLike", "PortsOf", "Rule", "Subject", "check"]
 
 RULES: Final[tuple[Rule, ...]] = (
     duplicate_ids,
@@ -29,6 +30,19 @@ RULES: Final[tuple[Rule, ...]] = (
     missing_inputs,
     unfired_nodes,
 )
+
+CODES: Final[Mapping[str, str]] = {
+    "NODE_DUPLICATE": "Two nodes have one id",
+    "NODE_TYPE_UNKNOWN": "A node is of a type that there is not",
+    "SUBGRAPH_UNKNOWN": "A node or an export names a sub-graph or module that is not there",
+    "EDGE_DANGLING": "An edge names a node that is not there",
+    "EDGE_UNFINISHED": "An edge names one of its two ports only",
+    "PORT_UNKNOWN": "An edge names a port that its node does not have",
+    "PORT_TYPE_MISMATCH": "What an output gives does not fit the input; a warning where some of it may",
+    "INPUT_MISSING": "A required input is neither wired nor configured",
+    "CYCLE_WITHOUT_ENTRY": "The nodes of a cycle wait for each other, so none of them can be the first",
+    "NODE_UNREACHABLE": "A node can never fire",
+}
 
 
 def check(

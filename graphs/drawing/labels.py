@@ -32,6 +32,12 @@ def detail(node: Node, limit: int = 60) -> str:
     return ""
 
 
+def kind_and_detail(node: Node, limit: int = 60) -> str:
+    """The type, unless it is the name already, and the line that tells the node apart."""
+    parts = [node.type if title(node) != node.type else "", detail(node, limit)]
+    return " · ".join(filter(None, parts)) or node.type
+
+
 def _without_user(text: str) -> str:
     """`text` without the user and password of a URL, which belong in no picture."""
     scheme, separator, rest = text.partition(SECRET)

@@ -46,8 +46,8 @@ def layout(nodes: Sequence[str], edges: Sequence[Pair], sizes: Sizes = Sizes()) 
     layers, chains = _layers(nodes, forward, ranks)
     before, after = _neighbours(chains)
     _order(layers, before, after)
-    tops = _tops(layers, before, after, sizes)
-    return _placed(nodes, edges, forward, chains, ranks, tops, sizes)
+    middles = _middles(layers, before, after, sizes)
+    return _placed(nodes, edges, forward, chains, ranks, middles, sizes)
 
 
 def _acyclic(nodes: Sequence[str], edges: Iterable[Pair]) -> list[Pair]:
@@ -144,21 +144,22 @@ def _order(layers: list[list[Key]], before: Mapping[Key, list[Key]], after: Mapp
             place.update((key, index) for index, key in enumerate(layer))
 
 
-def _tops(
+def _middles(
     layers: list[list[Key]], before: Mapping[Key, list[Key]], after: Mapping[Key, list[Key]], sizes: Sizes
 ) -> dict[Key, float]:
-    """How far down each key stands: near its neighbours, in the layer's order, without overlap."""
-    step = sizes.height + sizes.row_gap
-    tops: dict[Key, float] = {key: index * step for layer in layers for index, key in enumerate(layer)}
+    """How far down the middle of each key is: near its neighbours, in the layer's order, without overlap."""
+    middles: dict[Key, float] = {}
     for turn in range(STRAIGHTENINGS):
         for layer in layers if turn % 2 == 0 else layers[::-1]:
-            lowest = float("-inf")
+            bottom = float("-inf")
             for key in layer:
-                near = [tops[other] for other in (*before.get(key, ()), *after.get(key, ()))]
-                tops[key] = max(_mean(near, tops[key]), lowest)
-                lowest = tops[key] + (sizes.row_gap if isinstance(key, int) else step)
-    highest = min(tops.values())
-    return {key: top - highest for key, top in tops.items()}
+                half = 0 if isinstance(key, int) else sizes.height / 2  # a stop is only a line that passes
+                near = [middles[other] for other in (*before.get(key, ()), *after.get(key, ())) if other in middles]
+                free = bottom + sizes.row_gap + half
+                middles[key] = max(_mean(near, middles.get(key, 0)), free)
+                bottom = middles[key] + half
+    highest = min(middles[key] - (0 if isinstance(key, int) else sizes.height / 2) for key in middles)
+    return {key: middle - highest for key, middle in middles.items()}
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:
@@ -171,22 +172,24 @@ def _placed(
     forward: Sequence[Pair],
     chains: Sequence[Sequence[Key]],
     ranks: Mapping[str, int],
-    tops: Mapping[Key, float],
+    middles: Mapping[Key, float],
     sizes: Sizes,
 ) -> Layout:
     step = sizes.width + sizes.column_gap
-    corners = {node: (ranks[node] * step, tops[node]) for node in nodes}
+    corners = {node: (ranks[node] * step, middles[node] - sizes.height / 2) for node in nodes}
     paths: list[list[Point]] = []
     for edge, turned, chain in zip(edges, forward, chains, strict=True):
         if edge[0] == edge[1]:
             paths.append([])
             continue
-        first = ranks[turned[0]]
-        points = []
+        left = ranks[turned[0]] * step
+        points: list[Point] = []
         for offset, key in enumerate(chain):
-            across = sizes.width / 2 if 0 < offset < len(chain) - 1 else sizes.width if offset == 0 else 0
-            points.append(((first + offset) * step + across, tops[key] + sizes.height / 2))
+            sides = (left + offset * step, left + offset * step + sizes.width)
+            # Level through a column, so that no line crosses a node beside it.
+            through = sides[1:] if offset == 0 else sides[:1] if offset == len(chain) - 1 else sides
+            points.extend((x, middles[key]) for x in through)
         paths.append(points if edge == turned else points[::-1])
     right = max(x for x, _ in corners.values()) + sizes.width
-    bottom = max(tops.values()) + sizes.height
+    bottom = max(middle + (0 if isinstance(key, int) else sizes.height / 2) for key, middle in middles.items())
     return Layout(corners, paths, right, bottom)

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from ..model import EMPTY, Edge, Graph, Node
-from .labels import Facts, cut, detail, edge_label, family, heading, measured, title
+from .labels import Facts, cut, edge_label, family, heading, kind_and_detail, measured, title
 from .layout import Layout, Point, Sizes, layout
 from .palette import COLOURS
 
@@ -46,12 +46,12 @@ def _node(node: Node, corner: Point, facts: Facts) -> str:
     x, y = corner
     lines = [
         (20, 'font-weight="600" fill="#1b2330"', cut(title(node), 24)),
-        (37, f'fill="{stroke}" font-size="11"', cut(f"{node.type}  {detail(node)}".strip(), 32)),
+        (37, f'fill="{stroke}" font-size="11"', cut(kind_and_detail(node), 32)),
         (53, 'fill="#3c4757" font-size="11"', cut(measured(facts.get(node.id)), 32)),
     ]
     texts = "".join(f'<text x="14" y="{at}" {style}>{_text(text)}</text>' for at, style, text in lines if text)
     return (
-        f'<g transform="translate({x:.1f},{y:.1f})"><title>{_text(f"{title(node)}: {node.type} {detail(node, 400)}")}'
+        f'<g transform="translate({x:.1f},{y:.1f})"><title>{_text(f"{title(node)}: {kind_and_detail(node, 400)}")}'
         f'</title><rect width="{SIZES.width:.0f}" height="{SIZES.height:.0f}" rx="8" fill="{fill}" stroke="{stroke}"/>'
         f'<rect width="5" height="{SIZES.height:.0f}" rx="2.5" fill="{stroke}"/>{texts}</g>'
     )

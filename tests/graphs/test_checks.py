@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from jackfield.graphs.bgl import from_json
-from jackfield.graphs.checks import RULES, Subject, check
+from jackfield.graphs.checks import CODES, RULES, Subject, check
 from jackfield.graphs.checks.reach import fireable
 from jackfield.graphs.findings import Finding, Severity
 from jackfield.graphs.model import Edge, Graph, Json, Node
@@ -200,6 +200,7 @@ def test_a_fault_is_found_at_its_place_with_a_hint(
     assert [finding.place.pointer for finding in found][:1] == [pointer], findings(document)
     assert message in found[0].message
     assert hint in found[0].hint
+    assert code in CODES
 
 
 def test_two_nodes_of_one_id_are_found() -> None:
@@ -312,6 +313,7 @@ def test_each_rule_finds_something_in_a_graph_with_every_fault() -> None:
     broken["nodes"].append({"id": "lone", "type": "add"})
     subject = Subject(from_json(broken), ports)
     assert [rule.__name__ for rule in RULES if not list(rule(subject))] == []
+    assert set(codes(broken)) <= CODES.keys()
 
 
 def test_a_graph_of_ten_thousand_nodes_is_checked_in_seconds_and_without_recursion() -> None:

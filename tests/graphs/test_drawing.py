@@ -1,5 +1,6 @@
 import time
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -124,10 +125,10 @@ def test_a_layout_places_every_node_apart_and_every_edge_between_its_nodes(edges
     assert set(placed.nodes) == set(nodes)
     corners = list(placed.nodes.values())
     for i, (x, y) in enumerate(corners):
-        assert 0 <= x <= placed.width - sizes.width
-        assert 0 <= y <= placed.height - sizes.height
+        assert 0 <= x <= placed.width - sizes.width + 1e-6
+        assert 0 <= y <= placed.height - sizes.height + 1e-6
         for other_x, other_y in corners[:i]:
-            assert x != other_x or abs(y - other_y) >= sizes.height
+            assert x != other_x or abs(y - other_y) >= sizes.height - 1e-6
     for (start, end), points in zip(edges, placed.edges, strict=True):
         if start == end:
             assert points == []
@@ -135,6 +136,15 @@ def test_a_layout_places_every_node_apart_and_every_edge_between_its_nodes(edges
         ends = sorted((points[0][1], points[-1][1]))
         middles = sorted(placed.nodes[node][1] + sizes.height / 2 for node in (start, end))
         assert ends == pytest.approx(middles)
+        for (x, y), (next_x, next_y) in pairwise(points):
+            if x != next_x and y == next_y:  # level: through a column, where no node may be in the way
+                left, right = sorted((x, next_x))
+                for corner_x, corner_y in corners:
+                    assert (
+                        right <= corner_x
+                        or left >= corner_x + sizes.width
+                        or not 1e-6 < y - corner_y < sizes.height - 1e-6
+                    )
 
 
 @pytest.mark.parametrize("draw", [tree, mermaid, svg])
