@@ -43,8 +43,8 @@ class Event:
 class Trail:
     """The events of one run, in the order they happened. With a listener each is told at once.
 
-    `firings` holds (start, end, where, place, facts) of each completed firing, by `clock()`; the scheduler appends to it
-    directly, and `where.path(place)` is the node. `told` holds all other events.
+    `firings` holds (start, end, where, place, facts) of each completed firing, by `clock()`; `where.path(place)` is the
+    node. Schedulers append to it directly. `told` holds all other events.
     """
 
     __slots__ = ("_epoch", "firings", "listener", "run", "told")

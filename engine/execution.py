@@ -14,8 +14,9 @@ from .events import clock
 from .firing import Stuck
 from .outcomes import guarded, recovered, settled, still_cancelled
 from .plan import Plan
-from .runs import DEEPEST, RunState
-from .scheduler import Fired, Ordered, Swift
+from .runs import DEEPEST, Fired, RunState
+from .scheduler import Ordered
+from .swift import Swift
 
 
 class Execution:

@@ -9,7 +9,7 @@ import anyio
 
 from ..graphs.errors import Code, JackfieldError
 from .execution import Execution
-from .scheduler import Fired
+from .runs import Fired
 
 UNWIND_S = 0.5  # what nodes get to stop when they are cancelled; then they are left to themselves
 

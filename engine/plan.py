@@ -13,22 +13,16 @@ from typing import Any, Final, NamedTuple
 
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import ERROR_PORT, WILDCARD, Edge, Graph, Json, Node
-from ..nodes.base import Effect, Fire, NodeType
+from ..nodes.base import Effect, Fire, NodeType, Ports
+from . import structure
+from .structure import Wire
 
 INPUT: Final = "input"
 OUTPUT: Final = "output"
 INVOKE: Final = "invoke"
 BOARD: Final = "$board"
+CALM: Final = (Effect.PURE, Effect.READS)
 Kinds = Mapping[str, NodeType[Any]]
-
-
-class Wire(NamedTuple):
-    """An outgoing edge: `out` is a port, `*`, `$error`, or empty for control; `port` is where the value goes."""
-
-    out: str
-    to: int
-    port: str
-    constant: bool
 
 
 class Step(NamedTuple):
@@ -78,46 +72,29 @@ def compiled(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
     Raises CONFIG_INVALID: unknown kind, dangling edge, duplicate id, a configuration that does not fit, no entry.
     """
     nodes = graph.nodes
-    index = {node.id: place for place, node in enumerate(nodes)}
-    if len(index) != len(nodes):
-        twice = next(node.id for place, node in enumerate(nodes) if index[node.id] != place)
-        raise JackfieldError(Code.CONFIG_INVALID, f"Two nodes have the id '{twice}'.", "Rename one.", {"node": twice})
+    index, incoming, wires = _linked(graph)
     found = [_kind(node, kinds) for node in nodes]
-    incoming: list[list[Edge]] = [[] for _ in nodes]
-    wires: list[list[Wire]] = [[] for _ in nodes]
-    for edge in graph.edges:
-        source, target = index.get(edge.from_), index.get(edge.to)
-        if source is None or target is None:
-            raise _dangling(edge, index)
-        incoming[target].append(edge)
-        wires[source].append(Wire(edge.out, target, edge.in_ or edge.out, edge.constant))
     configurations = [_configuration(node) for node in nodes]
-    successors = tuple([tuple(dict.fromkeys([wire.to for wire in row])) for row in wires])
-    order = _order(successors)
-    effects = tuple([_effect(node, kind, graph, kinds) for node, kind in zip(nodes, found, strict=True)])
-    is_output = tuple([node.type == OUTPUT for node in nodes])
-    confluent = [
-        _confluent(edges, configuration) for edges, configuration in zip(incoming, configurations, strict=True)
-    ]
-    calm = [once and effect in (Effect.PURE, Effect.READS) for once, effect in zip(confluent, effects, strict=True)]
-    once = _throughout(confluent, incoming, index, order)
-    # A write must not happen before its turn is certain; a start node leaves others without their inputs.
-    eager = (False,) * len(nodes) if start else _throughout(calm, incoming, index, order)
     ports = [kind.ports_for(configuration) for kind, configuration in zip(found, configurations, strict=True)]
-    entries = _entries(graph, nodes, incoming, wires, index, start)
-    bubbles = tuple([out and _bubbles(node.configuration) for out, node in zip(is_output, nodes, strict=True)])
-    simple = all(eager) and not any(bubbles) and _funnels(incoming, index, is_output)
     fires = tuple(
-        [
-            kind.bind(node.id, configuration, _wired(edges))
-            for kind, node, configuration, edges in zip(found, nodes, configurations, incoming, strict=True)
-        ]
+        [k.bind(n.id, c, _wired(e)) for k, n, c, e in zip(found, nodes, configurations, incoming, strict=True)]
     )
     gives = tuple([None if p.open_outputs else frozenset([port.name for port in p.outputs]) for p in ports])
-    tabular = tuple(
-        [p.open_outputs or any("table" in port.schema.get("behavior", ()) for port in p.outputs) for p in ports]
-    )
+    effects = tuple([_effect(node, kind, graph, kinds) for node, kind in zip(nodes, found, strict=True)])
+    entries = _entries(graph, incoming, wires, index, start)
+
+    successors = tuple([tuple(dict.fromkeys([wire.to for wire in row])) for row in wires])
+    above = structure.topological(successors)
+    confluent = [structure.is_confluent(edges, c) for edges, c in zip(incoming, configurations, strict=True)]
+    once = structure.throughout(confluent, incoming, index, above)
+    # A write must not happen before its turn is certain; a start node leaves others without their inputs.
+    calm = [here and effect in CALM and not start for here, effect in zip(confluent, effects, strict=True)]
+    eager = structure.throughout(calm, incoming, index, above)
     is_input = tuple([node.type == INPUT for node in nodes])
+    is_output = tuple([node.type == OUTPUT for node in nodes])
+    bubbles = tuple([out and _bubbles(node.configuration) for out, node in zip(is_output, nodes, strict=True)])
+    simple = all(eager) and not any(bubbles) and structure.funnels(incoming, index, is_output)
+    tabular = tuple([_is_tabular(p) for p in ports])
     return Plan(
         graph=graph,
         ids=tuple(index),
@@ -126,30 +103,51 @@ def compiled(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
         fires=fires,
         wires=tuple(map(tuple, wires)),
         successors=successors,
-        needs=tuple([_needs(edges, config) for edges, config in zip(incoming, configurations, strict=True)]),
+        needs=tuple([_needs(edges, c) for edges, c in zip(incoming, configurations, strict=True)]),
         gives=gives,
         effects=effects,
         catches=tuple([any(wire.out == ERROR_PORT for wire in row) for row in wires]),
-        streams=tuple([_streams(row, once, is_output) for row in wires]),
+        streams=tuple([structure.may_stream(row, once, is_output) for row in wires]),
         tabular=tabular,
         is_input=is_input,
         is_output=is_output,
         bubbles=bubbles,
         eager=eager,
-        waits=tuple([_waits(edges) for edges in incoming]),
+        waits=tuple([structure.arrivals(edges) for edges in incoming]),
         steps=tuple(
             [
                 None
-                if given is None or tabular[place] or is_input[place] or not eager[place]
-                else Step(fires[place], given, _link(wires[place], incoming, eager))
+                if given is None or tabular[place] or is_input[place]
+                else Step(fires[place], given, structure.only_link(wires[place], incoming, eager))
                 for place, given in enumerate(gives)
             ]
         ),
         entries=entries,
         simple=simple,
         linear=simple and len(entries) == 1 and max(map(len, successors)) < 2,
-        ranks=_ranks(wires, incoming, entries) if simple else (),
+        ranks=structure.firing_ranks(wires, incoming, entries) if simple else (),
     )
+
+
+def _linked(graph: Graph) -> tuple[dict[str, int], list[list[Edge]], list[list[Wire]]]:
+    """The place of each node, the edges into it, and those out of it."""
+    index = {node.id: place for place, node in enumerate(graph.nodes)}
+    if len(index) != len(graph.nodes):
+        twice = next(node.id for place, node in enumerate(graph.nodes) if index[node.id] != place)
+        raise JackfieldError(Code.CONFIG_INVALID, f"Two nodes have the id '{twice}'.", "Rename one.", {"node": twice})
+    incoming: list[list[Edge]] = [[] for _ in index]
+    wires: list[list[Wire]] = [[] for _ in index]
+    for edge in graph.edges:
+        source, target = index.get(edge.from_), index.get(edge.to)
+        if source is None or target is None:
+            raise _dangling(edge, index)
+        incoming[target].append(edge)
+        wires[source].append(Wire(edge.out, target, edge.in_ or edge.out, edge.constant))
+    return index, incoming, wires
+
+
+def _is_tabular(ports: Ports) -> bool:
+    return ports.open_outputs or any("table" in port.schema.get("behavior", ()) for port in ports.outputs)
 
 
 def _kind(node: Node, kinds: Kinds) -> NodeType[Any]:
@@ -202,10 +200,6 @@ def _dangling(edge: Edge, index: Mapping[str, int]) -> JackfieldError:
     )
 
 
-def _is_data(edge: Edge) -> bool:
-    return bool(edge.out) and edge.out != WILDCARD
-
-
 def _needs(edges: Sequence[Edge], configuration: Mapping[str, Json]) -> frozenset[str]:
     """The ports that must hold a value, as Breadboard counts them: named by a required edge and not configured."""
     return frozenset(
@@ -221,61 +215,8 @@ def _wired(edges: Sequence[Edge]) -> frozenset[str]:
     return frozenset([WILDCARD if edge.out == WILDCARD else edge.in_ or edge.out for edge in edges if edge.out])
 
 
-def _confluent(edges: Sequence[Edge], configuration: Mapping[str, Json]) -> bool:
-    """Whether a node fires at most once and with the same inputs, in whatever order values arrive."""
-    ports: set[str] = set()
-    controls = 0
-    for edge in edges:
-        if not edge.out:
-            controls += 1
-            if edge.in_ or controls > 1:
-                return False
-        elif (
-            edge.out == WILDCARD
-            or not edge.in_
-            or edge.optional
-            or edge.constant
-            or edge.in_ in ports
-            or edge.in_ in configuration
-        ):
-            return False
-        else:
-            ports.add(edge.in_)
-    return True
-
-
-def _waits(edges: Sequence[Edge]) -> int:
-    return sum(map(_is_data, edges)) or len(edges)
-
-
-def _order(successors: Sequence[Sequence[int]]) -> list[int]:
-    """Nodes after all that lead to them (Kahn); those in a cycle, or below one, are left out."""
-    left = [0] * len(successors)
-    for row in successors:
-        for target in row:
-            left[target] += 1
-    order = [node for node, count in enumerate(left) if not count]
-    for node in order:  # grows while we go
-        for target in successors[node]:
-            left[target] -= 1
-            if not left[target]:
-                order.append(target)
-    return order
-
-
-def _throughout(
-    holds: Sequence[bool], incoming: Sequence[Sequence[Edge]], index: Mapping[str, int], order: Sequence[int]
-) -> tuple[bool, ...]:
-    """For which nodes it holds, and holds for everything above them; never in or below a cycle."""
-    throughout = [False] * len(holds)
-    for node in order:
-        throughout[node] = holds[node] and all(throughout[index[edge.from_]] for edge in incoming[node])
-    return tuple(throughout)
-
-
 def _entries(
     graph: Graph,
-    nodes: Sequence[Node],
     incoming: Sequence[Sequence[Edge]],
     wires: Sequence[Sequence[Wire]],
     index: Mapping[str, int],
@@ -287,6 +228,7 @@ def _entries(
                 Code.CONFIG_INVALID, f"The graph has no node '{start}' to start from.", "", {"node": start}
             )
         return (index[start],)
+    nodes = graph.nodes
     roots = [place for place in range(len(nodes)) if not incoming[place]]
     alone = [place for place in roots if not wires[place]]
     if alone:
@@ -310,60 +252,3 @@ def _entries(
 def _bubbles(configuration: Mapping[str, Json]) -> bool:
     schema = configuration.get("schema")
     return isinstance(schema, Mapping) and "bubble" in (schema.get("behavior") or ())
-
-
-def _funnels(incoming: Sequence[Sequence[Edge]], index: Mapping[str, int], is_output: Sequence[bool]) -> bool:
-    """Whether there is one output and it can not be reached without each of the other nodes."""
-    if sum(is_output) != 1:
-        return False
-    last = is_output.index(True)
-    seen = {last}
-    stack = [last]
-    while stack:
-        edges = incoming[stack.pop()]
-        data = [edge for edge in edges if edge.out]
-        for edge in data or edges:
-            source = index[edge.from_]
-            if source not in seen:
-                seen.add(source)
-                stack.append(source)
-    return len(seen) == len(incoming)
-
-
-def _ranks(
-    wires: Sequence[Sequence[Wire]], incoming: Sequence[Sequence[Edge]], entries: Sequence[int]
-) -> tuple[int, ...]:
-    """The order in which one node at a time would fire: what is absent in a run takes nodes out and moves none."""
-    left = [_waits(edges) for edges in incoming]
-    ranks = [-1] * len(wires)
-    opportunities = list(entries)
-    fired = 0
-    for node in opportunities:  # grows while we go
-        if left[node] > 0 or ranks[node] >= 0:
-            continue
-        ranks[node] = fired
-        fired += 1
-        for out, to, _, _ in wires[node]:
-            if out or not any(edge.out for edge in incoming[to]):
-                left[to] -= 1
-            opportunities.append(to)
-    return tuple(ranks)
-
-
-def _streams(row: Sequence[Wire], once: Sequence[bool], is_output: Sequence[bool]) -> bool:
-    """Not into an output: its table outlives the run, a stream does not."""
-    outs = [wire.out for wire in row if wire.out]
-    if len(outs) != len(set(outs)) or WILDCARD in outs:
-        return False
-    return all(once[wire.to] and not wire.constant and not is_output[wire.to] for wire in row if wire.out)
-
-
-def _link(
-    row: Sequence[Wire], incoming: Sequence[Sequence[Edge]], eager: Sequence[bool]
-) -> tuple[str, int, str] | None:
-    if len(row) != 1:
-        return None
-    out, to, port, _ = row[0]
-    if not out or out in (WILDCARD, ERROR_PORT) or len(incoming[to]) != 1 or not eager[to]:
-        return None
-    return (out, to, port)

@@ -20,6 +20,8 @@ from .firing import Stuck
 if TYPE_CHECKING:
     from .plan import Plan
 
+Fired = list[tuple[str, Outputs]]  # outputs that fired, in order, each with its node
+FIRINGS_A_TURN: Final = 256  # of nodes that do not wait for anything; then the event loop gets its turn
 DEEPEST: Final = 64  # graphs within graphs; more is a graph that calls itself
 InputProvider = Callable[[str, Mapping[str, Json], tuple[str, ...]], Awaitable[Mapping[str, Any]]]
 
@@ -95,7 +97,7 @@ class RunState:
     backoff_s: float = 0.2
     input_provider: InputProvider | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    bubbled: list[tuple[str, Outputs]] = field(default_factory=list)
+    bubbled: Fired = field(default_factory=list)
     session: Session | None = None
     unread: list[Table] = field(default_factory=list)  # streams that passed by; closed at the end unless read
     unknown_writes: list[str] = field(default_factory=list)  # writing nodes cut off before they said how it went

@@ -13,6 +13,7 @@ from servers.flow import KINDS, flow, kind
 from jackfield.engine.context import current
 from jackfield.engine.engine import Engine, Settings
 from jackfield.engine.environment import Environment
+from jackfield.engine.events import Event
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Graph
 from jackfield.nodes.base import ARGUMENTS, Context, Effect, Inputs, Outputs
@@ -139,7 +140,7 @@ async def test_a_write_cut_off_has_an_unknown_outcome() -> None:
     waiter = Waiter()
     graph = flow({"in": "make", "save": "write", "out": "output"}, "in.text -> save.text", "save.v -> out.v")
     kinds = (*KINDS, kind("write", waiter, Effect.WRITES))
-    events = []
+    events: list[Event] = []
     async with Engine(kinds) as engine:
         with pytest.raises(JackfieldError) as caught:
             await engine.run(graph, {}, timeout_s=0.05, listener=events.append)

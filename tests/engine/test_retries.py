@@ -1,12 +1,16 @@
 """Retries by effect: nodes that read are tried again for transient errors, inside the deadline; others never."""
 
+from typing import Any
+
 import anyio
 import pytest
 from servers.flow import KINDS, flow, kind
 
 from jackfield.engine.engine import Engine, Settings
+from jackfield.engine.environment import Environment
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.base import Context, Effect, Inputs, NodeType, Outputs
+from jackfield.nodes.table import Table
 
 pytestmark = pytest.mark.anyio
 GRAPH = flow({"s": "source", "out": "output"}, "s.v -> out.v")
@@ -22,7 +26,7 @@ class Flaky:
         self.retry_after_s = retry_after_s
         self.tries = 0
 
-    def source(self, effect: Effect) -> NodeType:
+    def source(self, effect: Effect) -> NodeType[Any]:
         return kind("source", self, effect)
 
     async def __call__(self, inputs: Inputs, context: Context) -> Outputs:
@@ -92,9 +96,6 @@ async def test_a_caught_error_is_caught_after_the_tries() -> None:
 
 
 async def test_a_write_drops_what_its_connector_pulled_even_when_it_fails() -> None:
-    from jackfield.engine.environment import Environment
-    from jackfield.nodes.table import Table
-
     pulls = 0
 
     async def pull() -> dict[str, Table]:

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from servers.flow import KINDS, flow, kind
 
 from jackfield.engine.engine import Engine
-from jackfield.engine.scheduler import Fired, Ordered
+from jackfield.engine.runs import Fired
+from jackfield.engine.scheduler import Ordered
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Edge, Graph, Node
 from jackfield.nodes.base import Context, Effect, Inputs, Outputs

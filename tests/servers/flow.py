@@ -26,7 +26,7 @@ def edge(text: str) -> Edge:
     return Edge(from_, to, out or "", in_ or "", optional=arrow == "?", constant=arrow == "=")
 
 
-def flow(nodes: Mapping[str, str | tuple[str, Mapping[str, Any]]], *edges: str, **more: Any) -> Graph:
+def flow(nodes: Mapping[str, Any], *edges: str, **more: Any) -> Graph:
     """A graph of `id: kind` or `id: (kind, configuration)`, and edges."""
     made = [Node(name, of) if isinstance(of, str) else Node(name, *of) for name, of in nodes.items()]
     return Graph(tuple(made), tuple(map(edge, edges)), **more)
