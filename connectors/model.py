@@ -139,4 +139,5 @@ class Connector:
     saves: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     evals: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    graph_files: tuple[Path, ...] = ()  # BGL files that its tools name
     digest: str = ""  # of the file's text: a reload that finds the same text keeps this very connector

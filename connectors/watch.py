@@ -10,7 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
@@ -25,12 +25,15 @@ from .versions import changed_without_bump
 
 POLL_S: Final = 1.0  # where nothing tells us: an edit is live within 2 s
 POLL_WHEN_TOLD_S: Final = 10.0  # where we are told, but a network folder may never tell: well within 30 s
-Stamp = tuple[int, int, int]  # mtime, size and inode: an editor may replace a file within one tick of the clock
+# Of a connector file and the graph files that it names: mtime, size and inode, for an editor may replace a file
+# within one tick of the clock. None: the file is not there.
+Stamp = tuple[tuple[int, int, int] | None, ...]
+GONE: Final[Stamp] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    stamp: Stamp | None
+    stamp: Stamp
     named: bool
     reading: Reading | None
     good: Connector | None  # the last version that could be served
@@ -44,9 +47,7 @@ class Watcher:
         self._paths = [Path(p) for p in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
         self._held: dict[Path, _Held] = {}
         for path, named in discover(self._paths).items():
-            stamp = _stamp(path)
-            reading = read_file(path)
-            self._held[path] = _Held(stamp, named, reading, None if reading is None else reading.connector)
+            self._held[path] = _first(path, named)
         self.catalog = self._assembled()
 
     def refresh(self) -> bool:
@@ -58,10 +59,13 @@ class Watcher:
                 changed |= self._gone(path)
         for path, named in present.items():
             held = self._held.get(path)
-            stamp = _stamp(path)
-            if held is None or held.stamp != stamp:
-                self._held[path] = _reread(path, named, stamp, held)
-                changed = True
+            if held is None:
+                self._held[path] = _first(path, named)
+            elif held.stamp != _stamp(path, held.good):
+                self._held[path] = _reread(path, held)
+            else:
+                continue
+            changed = True
         if changed:
             self.catalog = self._assembled()
         return changed
@@ -103,10 +107,10 @@ class Watcher:
         if not held.named:
             del self._held[path]
             return True
-        if held.stamp is None:
+        if held.stamp == GONE:
             return False
         lost = Finding("FILE_UNREADABLE", Severity.ERROR, f"'{path.name}' is no longer there.", Place(str(path)))
-        self._held[path] = replace(held, stamp=None, reading=_serving(held.good, (lost,)))
+        self._held[path] = replace(held, stamp=GONE, reading=_serving(held.good, (lost,)))
         return True
 
     def _assembled(self) -> Catalog:
@@ -131,7 +135,9 @@ class _Told:
 
         self._every = POLL_WHEN_TOLD_S
         try:
-            async for _ in awatch(folder, watch_filter=_is_json, debounce=100, step=20, recursive=recursive):
+            # A cancelled watch ends when its thread next wakes by itself: after `rust_timeout` milliseconds.
+            options: dict[str, Any] = {"debounce": 100, "step": 20, "rust_timeout": 400, "recursive": recursive}
+            async for _ in awatch(folder, watch_filter=_is_json, **options):
                 self._event.set()
         except (OSError, RuntimeError):  # no watches left, or a folder that went away: look every second instead
             pass
@@ -142,7 +148,11 @@ def _is_json(change: object, path: str) -> bool:
     return path.endswith(".json")
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _stamp(path: Path, connector: Connector | None) -> Stamp:
+    return tuple(_stamp_of(file) for file in (path, *(connector.graph_files if connector else ())))
+
+
+def _stamp_of(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
     except OSError:
@@ -150,20 +160,31 @@ def _stamp(path: Path) -> Stamp | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _reread(path: Path, named: bool, stamp: Stamp | None, held: _Held | None) -> _Held:
+def _first(path: Path, named: bool) -> _Held:
+    stamp = _stamp(path, None)  # before it is read: what changes meanwhile is then seen at the next look
     reading = read_file(path)
-    good = None if held is None else held.good
+    connector = None if reading is None else reading.connector
+    return _Held(stamp + _stamp(path, connector)[1:], named, reading, connector)
+
+
+def _reread(path: Path, held: _Held) -> _Held:
+    good = held.good
+    stamp = _stamp(path, None)
+    reading = read_file(path)
     if reading is None or reading.connector is None:
         findings = () if reading is None else reading.findings
-        return _Held(stamp, named, _serving(good, findings) if good or findings else None, good)
+        kept = _serving(good, findings) if good or findings else None
+        return _Held(stamp + _stamp(path, good)[1:], held.named, kept, good)
     connector = reading.connector
-    if good is not None and connector.digest == good.digest:
-        return _Held(stamp, named, Reading(good, reading.findings), good)
+    stamp += _stamp(path, connector)[1:]
+    if good is not None and connector.digest == good.digest and not connector.graph_files:
+        return _Held(stamp, held.named, Reading(good, reading.findings), good)
     broken = uncompilable(connector)
     if good is not None and has_errors(broken):
-        return _Held(stamp, named, _serving(good, (*reading.findings, *broken)), good)
+        stamp = stamp[:1] + _stamp(path, good)[1:]
+        return _Held(stamp, held.named, _serving(good, (*reading.findings, *broken)), good)
     notes = () if good is None else changed_without_bump(good, connector)
-    return _Held(stamp, named, Reading(connector, (*reading.findings, *broken, *notes)), connector)
+    return _Held(stamp, held.named, Reading(connector, (*reading.findings, *broken, *notes)), connector)
 
 
 def _serving(good: Connector | None, findings: Iterable[Finding]) -> Reading:

@@ -52,6 +52,7 @@ def connector_of(parts: Parts) -> Connector:
         saves=parts.saves,
         evals=(top.evals,) if isinstance(top.evals, str) else top.evals or (),
         findings=tuple(parts.findings),
+        graph_files=tuple(parts.file.folder / tool.graph for _, tool in parts.tools if isinstance(tool.graph, str)),
         digest=parts.file.digest,
     )
 
