@@ -43,12 +43,17 @@ def record_slices(part: bytes, data_path: str, source: str) -> Sequence[msgspec.
         raise not_json(error, source) from None
 
 
-def value_at(part: bytes, path: str) -> Any:
-    """The one value of the key `path`, or at the dotted or JMESPath `path`; None when there is none."""
+def value_of(part: bytes, key: str) -> Any:
+    """The value of a key at the top, whatever characters it has; None when there is none."""
     try:
-        top = _OBJECT.decode(part)
-        if path in top:  # such as '@odata.nextLink', which is no path
-            return msgspec.json.decode(top[path])
+        return msgspec.json.decode(_OBJECT.decode(part)[key])
+    except (msgspec.ValidationError, KeyError):
+        return None
+
+
+def value_at(part: bytes, path: str) -> Any:
+    """The one value at the dotted or JMESPath `path`; None when there is none."""
+    try:
         if not _PLAIN.match(path):
             return _search(path, msgspec.json.decode(part))
         value: msgspec.Raw | bytes = part

@@ -20,11 +20,11 @@ from pydantic import AliasChoices, ConfigDict, Field
 
 from ...graphs.errors import Code, JackfieldError
 from ..base import Configuration, Response
-from ..datapath import value_at
+from ..datapath import value_at, value_of
 
 IN_FLIGHT: Final = 8
 _LINK: Final = re.compile(r"<([^>]*)>((?:\s*;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s,;]*))*)")
-_NEXT: Final = re.compile(r";\s*rel\s*=\s*\"?(?:[^\";]*\s)?next[\s\";]?", re.IGNORECASE)
+_NEXT: Final = re.compile(r";\s*rel\s*=\s*\"?(?:[^\";]*\s)?next(?=[\s\";]|$)", re.IGNORECASE)
 
 
 class Pagination(Configuration):
@@ -100,7 +100,7 @@ async def _followed(config: Pagination, fetch: Fetch, source: str, size: int, li
     found = Pages()
     asked: tuple[tuple[str, int | str], ...] = ((config.asks_size, size),) if config.asks_size else ()
     step = Step(asked)
-    seen: set[str] = set()
+    seen: set[str | int] = set()
     while True:
         page = await fetch(step)
         found.add(page)
@@ -108,14 +108,14 @@ async def _followed(config: Pagination, fetch: Fetch, source: str, size: int, li
         if mark is None or (limit is not None and found.rows >= limit):
             return found
         if config.strategy != "cursor":
-            mark = _same_origin(page.response.url, mark, source)
+            mark = _same_origin(page.response.url, str(mark), source)
         if mark in seen:
             raise _circle(source, f"page {len(found.pages)} leads to a page that was read already", config)
         if len(found.pages) >= config.max_pages:
             found.capped = True
             return found
         seen.add(mark)
-        step = Step((*asked, (config.cursor_param, mark))) if config.strategy == "cursor" else Step(url=mark)
+        step = Step((*asked, (config.cursor_param, mark))) if config.strategy == "cursor" else Step(url=str(mark))
 
 
 async def _computed(config: Pagination, fetch: Fetch, source: str, size: int, limit: int | None) -> Pages:
@@ -225,7 +225,7 @@ def _total(config: Pagination, page: Page) -> int | None:
         return None
 
 
-def _next_mark(config: Pagination, page: Page) -> str | None:
+def _next_mark(config: Pagination, page: Page) -> str | int | None:
     """The cursor or the address of the next page; None when this was the last."""
     found: Any
     match config.strategy:
@@ -234,10 +234,12 @@ def _next_mark(config: Pagination, page: Page) -> str | None:
         case "next_url":
             found = value_at(page.body, config.next_url_field or "next")
         case "odata":
-            found = value_at(page.body, "@odata.nextLink") or value_at(page.body, "odata.nextLink")
+            found = value_of(page.body, "@odata.nextLink") or value_of(page.body, "odata.nextLink")
         case _:
             found = next_link(page.response.headers.get("link", ""))
-    return None if found in (None, "", False) else str(found)
+    if found is None or found == "" or found is False:
+        return None
+    return found if isinstance(found, int) else str(found)
 
 
 def next_link(header: str) -> str | None:

@@ -70,6 +70,7 @@ def utf8_body(response: Response, source: str, expected: str = "JSON") -> bytes:
             body = codecs.lookup(charset).decode(body)[0].encode()
         except (LookupError, ValueError, TypeError):
             raise _bad(source, f"a body that is not in its charset '{charset[:40]}'", kind, expected) from None
+    body = body.removeprefix(codecs.BOM_UTF8)
     if "html" in kind or ("xml" not in expected.lower() and _TAG.match(body)):
         raise _bad(source, "a page of HTML or XML", kind, expected)
     if not body.strip():
