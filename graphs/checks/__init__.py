@@ -35,6 +35,7 @@ CODES: Final[Mapping[str, str]] = {
     "NODE_DUPLICATE": "Two nodes have one id",
     "NODE_TYPE_UNKNOWN": "A node is of a type that there is not",
     "SUBGRAPH_UNKNOWN": "A node or an export names a sub-graph or module that is not there",
+    "MODULE_NOT_RUN": "A node runs a JavaScript module, which fails when it fires",
     "EDGE_DANGLING": "An edge names a node that is not there",
     "EDGE_UNFINISHED": "An edge names one of its two ports only",
     "PORT_UNKNOWN": "An edge names a port that its node does not have",

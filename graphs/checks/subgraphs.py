@@ -60,6 +60,15 @@ def _missing(subject: Subject, reference: str, pointer: str, what: str, about: s
             f"Did you mean '{reference.removesuffix(name)}{near[0]}'?" if near else f"Sub-graphs: {listed}.",
             about,
         )
+    elif reference.startswith(MODULE) and not pointer.startswith("/exports"):
+        yield subject.finding(
+            "MODULE_NOT_RUN",
+            f"{what} the JavaScript module '{name}', and Jackfield runs none.",
+            pointer,
+            "Put nodes in its place; the rest of the graph can run.",
+            about,
+            error=False,
+        )
 
 
 def ports_of_node(subject: Subject, node: Node) -> PortsLike | None:

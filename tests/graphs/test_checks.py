@@ -203,6 +203,15 @@ def test_a_fault_is_found_at_its_place_with_a_hint(
     assert code in CODES
 
 
+def test_a_javascript_module_is_known_but_not_run() -> None:
+    document = graph(
+        {"a": "text", "b": "#module:m"}, "a.text > b.x", modules={"m": {"code": ""}}, exports=["#module:m"]
+    )
+    (found,) = findings(document)
+    assert (found.code, found.severity, found.place.pointer) == ("MODULE_NOT_RUN", Severity.WARNING, "/nodes/1/type")
+    assert found.code in CODES
+
+
 def test_two_nodes_of_one_id_are_found() -> None:
     document = graph({"a": "text", "b": "noop"}, "a.text > b.x")
     document["nodes"].append({"id": "a", "type": "noop"})

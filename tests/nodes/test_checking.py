@@ -1,13 +1,16 @@
 import json
+from pathlib import Path
 
 import pytest
 
+from jackfield.connectors import catalog
 from jackfield.graphs.bgl import from_json
 from jackfield.graphs.model import Json
 from jackfield.graphs.positions import caret, read
 from jackfield.nodes import NODE_TYPES, registry
 from jackfield.nodes.checking import check_graph
 
+ROOT = Path(__file__).parents[2]
 BOARD: Json = {
     "nodes": [
         {"id": "in", "type": "input", "configuration": {"schema": {"properties": {"user": {"type": "object"}}}}},
@@ -65,6 +68,18 @@ def test_a_finding_can_be_shown_with_its_line() -> None:
     assert frame[0] == "error[CONFIG_INVALID]: Node 'pick' (select): there is no field 'requird'."
     assert frame[3].strip().endswith('"requird": 1')
     assert frame[5].endswith("Did you mean 'required'?")
+
+
+FILES = sorted(
+    path for room in ("tests/connectors", "surfaces", "examples") for path in (ROOT / room).rglob("*.connector.json")
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_graphs_that_connector_files_compile_to_pass_every_check(path: Path) -> None:
+    for connector in catalog.load([path]).connectors.values():
+        for tool in connector.tools.values():
+            assert check_graph(tool.graph, registry()) == (), tool.id
 
 
 def test_every_kind_has_a_name_of_its_own_and_a_description() -> None:
