@@ -10,7 +10,8 @@ from typing import Any
 from ..connectors.model import Connector
 from ..graphs.errors import JackfieldError
 from ..nodes.table import Table
-from .app import App, not_found
+from .app import App
+from .faults import not_found
 from .outcome import Result
 from .python import save_alone
 

@@ -5,10 +5,9 @@ The command line, the Python API and every server stand on `App.call`; nothing b
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -17,84 +16,24 @@ from ..connectors.catalog import Catalog
 from ..connectors.model import Connector, ResultShape, Skill, Tool
 from ..engine.environment import Environment
 from ..graphs.errors import Code, JackfieldError
-from ..graphs.findings import Finding, Severity
-from ..graphs.model import Graph, Json
-from ..graphs.positions import caret
+from ..graphs.findings import Severity
+from ..graphs.model import Graph
 from ..nodes.base import NodeType
 from ..nodes.secrets import EnvironmentSecrets
 from . import settings as settings_module
+from .answers import CallResult, result_of, was_capped
+from .faults import not_found, of_finding, redacted
 from .settings import Settings
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ..engine.engine import Engine
     from ..engine.engine import Settings as EngineSettings
     from ..engine.events import Listener
-    from ..engine.results import Page, ResultStore
+    from ..engine.results import ResultStore
     from ..engine.runs import Run
-    from ..nodes.table import Table
 
 LOCAL: Final = "local"
 UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
-
-
-@dataclass(frozen=True, slots=True)
-class CallResult:
-    """What a call gave. A READ gives `table`, and a `page` of it where pages were asked for; anything else `value`."""
-
-    tool: str
-    category: str
-    run: Run | None
-    table: Table | None = None
-    page: Page | None = None
-    value: Json = None
-
-    @property
-    def rows(self) -> pa.Table | None:
-        """The rows of the page, or all of them; None when the call gave a value."""
-        if self.page is not None:
-            return self.page.table
-        if self.table is None:
-            return None
-        whole: pa.Table = self.table.arrow()
-        return whole
-
-    def as_json(self) -> Json:
-        """`{rows, row_count, truncated, total_rows, truncation_reason, next_cursor}`, or the value as JSON."""
-        from ..engine.json_rows import json_rows, json_value
-
-        if self.page is not None:
-            return self.page.as_json()
-        if self.table is None:
-            return json_value(self.value)
-        rows = json_rows(self.table.arrow())
-        capped = self.run is not None and was_capped(self.run)
-        return {
-            "rows": rows,
-            "row_count": len(rows),
-            "truncated": capped,
-            "total_rows": None if capped else len(rows),
-            "truncation_reason": "source_cap" if capped else None,
-            "next_cursor": None,
-        }
-
-
-def result_of(name: str, category: str, run: Run) -> CallResult:
-    """A run's answer: the table, where its output is one table; else its values by port, of a save the report alone."""
-    from ..nodes.table import Table
-
-    values = dict(run.values)
-    if "report" in values:
-        values.pop("rows", None)
-    if len(values) == 1 and isinstance(only := next(iter(values.values())), Table):
-        return CallResult(name, category, run, table=only)
-    return CallResult(name, category, run, value=values)
-
-
-def was_capped(run: Run) -> bool:
-    """Whether a source stopped at its page cap, so that there may be more rows than it gave."""
-    return any(event.kind == "capped" for event in run.events)
 
 
 class App:
@@ -230,9 +169,9 @@ class App:
     ) -> CallResult:
         """Call a tool or a skill: run the graph that `compile` prints, and give what it gave.
 
-        `page` asks for that many rows and a cursor to go on from; None gives all rows. `bounded` keeps pages to what the
-        tool's `result` allows. `cursor` continues an earlier call without running anything. Errors are JackfieldError,
-        and hold no secret.
+        `page` asks for that many rows and a cursor to go on from; None gives all rows. `bounded` keeps pages to what
+        the tool's `result` allows. `cursor` continues an earlier call without running anything.
+        Errors are JackfieldError, and hold no secret.
         """
         owner, found = self.find(connector, name)
         shape = found.result if isinstance(found, Tool) and bounded else UNBOUNDED
@@ -303,20 +242,7 @@ class App:
 
     def redacted(self, error: JackfieldError) -> JackfieldError:
         """The error without any secret that this app has resolved."""
-        clean = self.secrets.redact
-        return replace(
-            error, message=clean(error.message), hint=clean(error.hint), details=_clean(dict(error.details), clean)
-        )
-
-
-def _clean(value: Json, clean: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {name: _clean(held, clean) for name, held in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean(held, clean) for held in value]
-    return value
+        return redacted(error, self.secrets.redact)
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
@@ -345,31 +271,3 @@ def load_catalog(paths: Sequence[str | Path], settings: Settings) -> Catalog:
         return catalogs.load(paths)
     found = [settings.folder / path for path in settings["connectors"]]
     return catalogs.load([path for path in found if path.exists() or any(settings.folder.glob(path.name))])
-
-
-def of_finding(finding: Finding) -> JackfieldError:
-    """A finding as the error that stops a call, with the frame of its place in the file."""
-    try:
-        text = Path(finding.place.file).read_text("utf-8")
-    except (OSError, ValueError):
-        text = ""
-    return JackfieldError(
-        Code.CONFIG_INVALID,
-        f"{finding.place}: {finding.message}",
-        finding.hint,
-        # The frame's own head and hint are the message and the hint.
-        {"finding": finding.as_json(), "frame": "\n".join(caret(replace(finding, hint=""), text).splitlines()[1:])},
-    )
-
-
-def not_found(kind: str, name: str, names: Sequence[str] | Mapping[str, Any], where: str = "") -> JackfieldError:
-    """TOOL_NOT_FOUND for a connector or tool, with near names, or all of them where they are few."""
-    near = difflib.get_close_matches(name, list(names), 3, 0.5)
-    if near:
-        hint = f"Did you mean {' or '.join(repr(n) for n in near)}?"
-    elif names:
-        hint = f"There is: {', '.join(sorted(names)[:12])}."
-    else:
-        hint = "There is none here." if kind == "tool" else "No connector file was found here: see `jackfield doctor`."
-    message = f"There is no {kind} '{name}'{where}."
-    return JackfieldError(Code.TOOL_NOT_FOUND, message, hint, {"name": name, "available": sorted(names)[:50]})

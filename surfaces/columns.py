@@ -1,4 +1,4 @@
-"""The columns that sources really have, asked of the sources themselves: what `jackfield lint --online` checks against."""
+"""The columns that sources really have, asked of themselves: what `jackfield lint --online` checks against."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ..nodes.table import Table
-    from .app import CallResult
+    from .answers import CallResult
 
 
 class Result:

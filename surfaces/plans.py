@@ -126,8 +126,8 @@ def _file(configuration: Mapping[str, Json], scan: Scan, context: Context) -> di
     from ..nodes.files.confine import matching
 
     path = context.secrets.expand(str(configuration["path"]))
-    bytes = sum(place.path.stat().st_size for place in matching(path, context.folder, context.roots))
-    if bytes < CACHED_BYTES:
+    held = sum(place.path.stat().st_size for place in matching(path, context.folder, context.roots))
+    if held < CACHED_BYTES:
         return {"sent": [f"{path}, read whole and kept while it does not change"], "kept": [], "rechecked": []}
     return {"sent": [f"{path}: {scan_words(scan)}"], "kept": list(scan.kept), "rechecked": []}
 

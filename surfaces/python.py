@@ -14,8 +14,10 @@ from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph
 from ..nodes.table import Table
 from . import builder
-from .app import App, CallResult, not_found, result_of
+from .answers import CallResult, result_of
+from .app import App
 from .builder import GraphBuilder
+from .faults import not_found
 from .outcome import Result
 from .saving import file_target, save_rows
 

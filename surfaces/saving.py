@@ -51,7 +51,7 @@ def file_target(path: str | Path, mode: str, key: Sequence[str] = (), table: str
 
 def connector_target(connector: Connector, save: str, mode: str | None = None, key: Sequence[str] = ()) -> Target:
     """One of a connector's saves, with `mode` and `key` over its own. Raises TOOL_NOT_FOUND."""
-    from .app import not_found
+    from .faults import not_found
 
     if save not in connector.saves:
         raise not_found("save", save, connector.saves, f" in connector '{connector.slug}'")

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import click
 
-from ..app import CallResult
+from ..answers import CallResult
 from ..facts import by_node, duration
 from .arguments import read_arguments
 from .failures import errors_as_json

@@ -9,7 +9,7 @@ import click
 
 from ...connectors.model import Skill, Tool
 from ...graphs.bgl import to_json
-from ..app import not_found
+from ..faults import not_found
 from .failures import errors_as_json
 from .rows import write_json
 from .target import locate

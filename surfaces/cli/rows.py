@@ -14,8 +14,8 @@ from datetime import date, time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from ...graphs.errors import Code, JackfieldError
 from ...engine.json_rows import json_rows, json_value
+from ...graphs.errors import Code, JackfieldError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +92,8 @@ def write_json(document: Any, output: Path | None) -> None:
 
 def _write_csv(rows: pa.Table, target: IO[bytes]) -> None:
     """RFC 4180 with a header. NULL is an empty field; lists and objects are JSON."""
-    for number, batch in enumerate([rows.slice(0, 0), *rows.to_batches(max_chunksize=5_000)]):
+    batches: list[Any] = [rows.slice(0, 0), *rows.to_batches(max_chunksize=5_000)]
+    for number, batch in enumerate(batches):
         text = io.StringIO()
         writer = csv.writer(text)
         if number == 0:

@@ -8,7 +8,7 @@ import anyio
 import click
 
 from ...nodes.table import Table
-from ..app import CallResult, was_capped
+from ..answers import CallResult, was_capped
 from .arguments import read_arguments
 from .call import said, show
 from .failures import errors_as_json

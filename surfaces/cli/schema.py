@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from ...graphs.errors import Code, JackfieldError
-from ..app import not_found
+from ..faults import not_found
 from .failures import errors_as_json
 
 
@@ -25,7 +25,8 @@ def _node(name: str) -> Mapping[str, Any]:
     kinds = registry()
     if name not in kinds:
         raise not_found("kind of node", name, kinds)
-    return kinds[name].configuration.model_json_schema()
+    schema: Mapping[str, Any] = kinds[name].configuration.model_json_schema()
+    return schema
 
 
 def _source(name: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ...connectors.model import Connector
-from ..app import not_found
+from ..faults import not_found
 from ..signatures import as_mcp, signature, type_word
 from .failures import errors_as_json
 from .list import summary

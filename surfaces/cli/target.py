@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ...connectors.model import Connector
 from ...graphs.errors import Code, JackfieldError
-from ..app import App, not_found
+from ..app import App
+from ..faults import not_found
 
 
 def is_path(text: str) -> bool:

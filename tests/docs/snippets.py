@@ -87,7 +87,7 @@ def _run_here(arguments: list[str], folder: Path) -> str:
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         main(arguments)
-    return "".join(stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+    return "".join(stream.buffer.getvalue().decode() for stream in (out, err))
 
 
 def same(expected: str, found: str) -> bool:

@@ -61,14 +61,16 @@ class Case:
 
 
 CASES = {
-    "wrong parameter type": Case("/good", 2, "VALIDATION_INVALID_PARAMS", ("most", "integer", "many"), "", arguments=("most=many",)),
+    "wrong parameter type": Case("/good", 2, "VALIDATION_INVALID_PARAMS", ("most", "integer", "many"), "",
+                                 arguments=("most=many",)),
     "missing parameter": Case("/good", 2, "VALIDATION_MISSING_FIELD", ("most", "required"), ""),
     "missing secret": Case("/good", 2, "SECRET_MISSING", ("PET_TOKEN",), "export PET_TOKEN",
                            (("auth", {"type": "bearer", "secret_key": "PET_TOKEN"}),)),
     "HTML instead of JSON": Case("/html", 3, "SOURCE_BAD_REPLY", ("animals", "JSON"), ""),
     "schema drift": Case("/drift", 3, "SCHEMA_CHANGED", ("species",), "",
                          (("schema", {"id": "int", "species": "string"}), ("contract", "freeze"))),
-    "wrong type in a row": Case("/typed", 3, "TYPE_MISMATCH", ("id", "text", "int"), "", (("schema", {"id": "int", "species": "string"}),)),
+    "wrong type in a row": Case("/typed", 3, "TYPE_MISMATCH", ("id", "text", "int"), "",
+                                (("schema", {"id": "int", "species": "string"}),)),
     "429 for ever": Case("/busy", 3, "RATE_LIMITED", ("429",), ""),
     "repeated cursor": Case("/again", 3, "SOURCE_BAD_REPLY", ("circles",), "",
                             (("pagination", {"strategy": "cursor", "cursor_param": "after", "cursor_field": "next"}),)),
@@ -77,7 +79,8 @@ CASES = {
     "source that is gone": Case("/gone", 3, "SOURCE_ERROR", ("404",), ""),
     "redirect": Case("/elsewhere", 3, "SOURCE_BAD_REPLY", ("302",), ""),
     "no list at data_path": Case("/shape", 3, "SOURCE_BAD_REPLY", ("items",), ""),
-    "unknown column": Case("/good", 2, "SCHEMA_NOT_FOUND", ("specis",), "", sql="SELECT specis FROM animals LIMIT :most"),
+    "unknown column": Case("/good", 2, "SCHEMA_NOT_FOUND", ("specis",), "",
+                           sql="SELECT specis FROM animals LIMIT :most"),
 }  # fmt: skip
 
 

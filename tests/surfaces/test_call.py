@@ -27,7 +27,8 @@ TOOLS = [
         "WHERE (:kind IS NULL OR kind = :kind) AND (:since IS NULL OR day::DATE >= :since) "
         "AND (:ids IS NULL OR id IN (:ids)) ORDER BY id LIMIT :most",
         "parameters": [
-            {"name": "kind", "type": "string", "description": "Exact kind to keep", "enum": ["book", "map"], "required": False},
+            {"name": "kind", "type": "string", "description": "Exact kind to keep", "enum": ["book", "map"],
+             "required": False},
             {"name": "since", "type": "date", "description": "First day returned", "required": False},
             {"name": "ids", "type": "array", "items": "int", "description": "Ids to keep", "required": False},
             {"name": "most", "type": "int", "description": "Most rows returned", "default": 100, "minimum": 1},

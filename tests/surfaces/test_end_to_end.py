@@ -96,7 +96,9 @@ def made() -> dict[str, list[dict[str, Any]]]:
             for n in range(1, 801)
         ],
         "customers": [{"id": n, "name": f"Käufer {n}", "country": chance.choice(COUNTRIES)} for n in range(1, 41)],
-        "products": [{"id": n, "category": chance.choice(["book", "map", "pen"]), "price": Decimal(n * 3)} for n in range(1, 13)],
+        "products": [
+            {"id": n, "category": chance.choice(["book", "map", "pen"]), "price": Decimal(n * 3)} for n in range(1, 13)
+        ],
         "regions": [{"country": code, "region": "north" if code in ("NO", "SE") else "south"} for code in COUNTRIES],
         "rates": [{"currency": "EUR", "rate": Decimal("1.0")}, {"currency": "NOK", "rate": Decimal("0.5")}],
     }  # fmt: skip
@@ -123,8 +125,9 @@ def test_one_sql_over_five_kinds_of_source_equals_duckdb_over_copies(
 
     pacsv.write_csv(pa.Table.from_pylist(data["regions"]), tmp_path / "regions.csv")
     pq.write_table(pa.Table.from_pylist(data["rates"]), tmp_path / "rates.parquet")
-    orders = ("CREATE TABLE orders (id int PRIMARY KEY, customer_id int, product_id int, day date, total numeric(8, 2), "
-              f"currency varchar(3)); INSERT INTO orders VALUES {values(data['orders'])}")  # fmt: skip
+    orders = ("CREATE TABLE orders (id int PRIMARY KEY, customer_id int, product_id int, day date, "
+              "total numeric(8, 2), currency varchar(3)); "
+              f"INSERT INTO orders VALUES {values(data['orders'])}")  # fmt: skip
     products = ("CREATE TABLE products (id int PRIMARY KEY, category varchar(20), price decimal(8, 2)); "
                 f"INSERT INTO products VALUES {values(data['products'])}")  # fmt: skip
     arguments = {"since": "2026-02-01", "countries": countries, "below": 20}
@@ -166,9 +169,10 @@ def in_duckdb(data: dict[str, list[dict[str, Any]]], arguments: dict[str, Any]) 
     listed = ", ".join(f"'{code}'" for code in countries or [])
     sql = sql.replace("IN (:countries)", f"IN ({listed})" if listed else "= ANY([]::VARCHAR[])")
     with duckdb.connect() as database:
-        for name, rows in data.items():
-            database.register(name, typed(name, rows))
-        return database.sql(sql).to_arrow_table().to_pylist()
+        for name, held in data.items():
+            database.register(name, typed(name, held))
+        rows: list[dict[str, Any]] = database.sql(sql).to_arrow_table().to_pylist()
+        return rows
 
 
 def typed(name: str, rows: list[dict[str, Any]]) -> pa.Table:

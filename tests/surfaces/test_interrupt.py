@@ -9,14 +9,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import adbc_driver_postgresql.dbapi as adbc
+import adbc_driver_postgresql.dbapi as adbc  # type: ignore[import-untyped]
 from servers.http import Hang, HttpServer
 from servers.postgres import PostgresServer
 
 from .test_call import connector
 
-READ = {"id": "list_animals", "name": "List animals", "category": "READ", "description": "Return a few animals, any kind.",
-        "sql": "SELECT * FROM animals LIMIT 5", "parameters": []}  # fmt: skip
+READ = {"id": "list_animals", "name": "List animals", "category": "READ",
+        "description": "Return a few animals, any kind.", "parameters": [],
+        "sql": "SELECT * FROM animals LIMIT 5"}  # fmt: skip
 
 
 def start(path: Path, tool: str) -> subprocess.Popen[str]:
@@ -69,8 +70,8 @@ def wait_until(watcher: Any, count: int, within: float = 20.0) -> bool:
     while time.perf_counter() < ends:
         with watcher.cursor() as cursor:
             cursor.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%generate_series(1, 100000)%'"
-                " AND pid <> pg_backend_pid()"
+                "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
+                " AND query LIKE '%generate_series(1, 100000)%' AND pid <> pg_backend_pid()"
             )
             if (cursor.fetchone()[0] > 0) == (count > 0):
                 return True

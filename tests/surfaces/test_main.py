@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jackfield.surfaces.cli.main import COMMANDS, Commands, cli as group
+from jackfield.surfaces.cli.main import COMMANDS, Commands
+from jackfield.surfaces.cli.main import cli as group
 
 from .conftest import Cli
 
