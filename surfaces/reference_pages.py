@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import cleandoc
 
 import click
 
@@ -59,7 +60,7 @@ def _command(command: click.Command, context: click.Context) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"Usage: `{context.command_path} {usage}`"
     yield ""
-    yield from (command.help or "").replace("\b\n", "").strip().splitlines()
+    yield from cleandoc(command.help or "").replace("\b\n", "").splitlines()
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     if options:
         yield ""
