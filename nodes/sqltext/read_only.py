@@ -179,6 +179,10 @@ def _table_sources(parsed: exp.Expr, sql: str, dialect: Dialect) -> Iterator[Pro
             hint = "Name a table of the tool; a file is read by a source of type file."
             yield Problem("SQL_FILE", f"'{token.text}' is no table.", hint, token.start, token.end + 1)
     for table in parsed.find_all(exp.Table):
+        if dialect == "duckdb" and table.db:
+            start, end = _word(sql, table.db.upper(), dialect)
+            name = ".".join(part.name for part in table.parts)
+            yield Problem("SQL_SCHEMA", f"'{name}' names a schema.", f"Write '{table.name}' alone.", start, end)
         # sqlglot knows the others by name, and those names are on the list of functions or refused.
         if isinstance(table.this, exp.Anonymous) and table.this.name.lower() not in TABLE_FUNCTIONS[dialect]:
             name = table.this.name
