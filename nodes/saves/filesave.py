@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from pydantic import Field
 
@@ -27,6 +27,7 @@ class FileSave(SaveConfiguration):
     path: str = Field(description="File, relative to the connector file; folders are made as needed")
 
 
+LIBRARIES: Final = {"_duckdb", "duckdb", "pyarrow", "deltalake", "pyiceberg", "sqlalchemy"}
 F = TypeVar("F", bound=FileSave)
 
 
@@ -114,10 +115,13 @@ async def save_file(config: F, table: Table, context: Context, write: Callable[[
 
 
 def cause(error: Exception, batches: Batches, path: str) -> Exception:
-    """Why a save failed: its rows did, the operating system refused, or `error` itself."""
+    """Why a save failed: its rows did, the system or a library refused, or `error` itself."""
     if batches.failure is not None:
         return batches.failure
-    return unwritable(path, error) if isinstance(error, OSError) else error
+    if isinstance(error, OSError):
+        return unwritable(path, os.strerror(error.errno) if error.errno else str(error))
+    library = type(error).__module__.partition(".")[0]
+    return unwritable(path, str(error).split("\n")[0]) if library in LIBRARIES else error
 
 
 def existing(place: Located, folder: int) -> Opened | None:
@@ -148,11 +152,11 @@ def check_columns(config: SaveConfiguration, table: Table) -> None:
             )
 
 
-def unwritable(path: str, error: OSError) -> JackfieldError:
-    """What the operating system said while writing: nothing was changed."""
+def unwritable(path: str, why: str) -> JackfieldError:
+    """What was said while writing: nothing was changed."""
     return JackfieldError(
         Code.SOURCE_ERROR,
-        f"'{path}' cannot be written: {os.strerror(error.errno or 0)}. It is as it was.",
+        f"'{path}' cannot be written: {why}. It is as it was.",
         "Free some space, or check the permissions of the folder.",
         {"path": path},
     )

@@ -90,7 +90,9 @@ def put(
         return fit(batch)
 
     known = {KEY: key} if key else {}
-    act = transaction.overwrite if config.mode == "overwrite" else transaction.append
+    latest = transaction.table_metadata.current_snapshot()
+    has_rows = latest is not None and latest.summary is not None and latest.summary["total-records"] != "0"
+    act = transaction.overwrite if config.mode == "overwrite" and has_rows else transaction.append
     act(rows.reader(schema, step), snapshot_properties=known)
 
 
