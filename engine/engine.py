@@ -72,13 +72,15 @@ class Engine:
 
     async def __aexit__(self, *error: object) -> None:
         self._group.cancel_scope.cancel()
-        await self._group.__aexit__(None, None, None)
-        with anyio.CancelScope(shield=True):
-            await self.pools.aclose()
-            if self._egress is not None:
-                await self._egress.aclose()
-            if self._database is not None:
-                self._database.close()
+        try:
+            await self._group.__aexit__(None, None, None)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.pools.aclose()
+                if self._egress is not None:
+                    await self._egress.aclose()
+                if self._database is not None:
+                    self._database.close()
 
     async def run(
         self,
