@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ...graphs.errors import Code, JackfieldError
@@ -184,8 +185,11 @@ def streamed(
             connection.close()
             files.close()
 
-    reader = pa.RecordBatchReader.from_batches(schema, batches())
-    return Table.stream(reader, close=close, cancel=connection.interrupt)
+    def cancel() -> None:
+        with suppress(sqlite3.ProgrammingError):  # it may be told after the end, when the connection is closed
+            connection.interrupt()
+
+    return Table.stream(pa.RecordBatchReader.from_batches(schema, batches()), close=close, cancel=cancel)
 
 
 def unreadable(error: sqlite3.Error, files: Opened) -> JackfieldError:
