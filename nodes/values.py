@@ -94,6 +94,8 @@ def _string(schema: Schema, value: Any) -> Any:
 def _integer(schema: Schema, value: Any) -> int:
     if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
         value = int(value)
+    elif isinstance(value, Decimal) and value.is_finite() and abs(value) < 2**64 and value == value.to_integral_value():
+        value = int(value)  # as databases give sums
     if isinstance(value, bool) or not isinstance(value, int):
         raise UnfitError("an integer", _text_hint(value))
     if not INT64[0] <= value <= INT64[1]:
@@ -202,7 +204,11 @@ def _datetime(value: Any) -> dt.datetime:
     if moment is None:
         raise UnfitError("a date and time as YYYY-MM-DDThh:mm:ssZ")
     if moment.tzinfo is None:
-        raise UnfitError("a date and time with its zone", f"Append Z for UTC, or an offset: {moment.isoformat()}Z.")
+        if isinstance(value, str):
+            hint = f"Append Z for UTC, or an offset: {moment.isoformat()}Z."
+        else:
+            hint = "Set its tzinfo; in SQL, write `column AT TIME ZONE 'UTC'`."
+        raise UnfitError("a date and time with its zone", hint)
     return moment
 
 

@@ -1,11 +1,13 @@
+import copy
 import json
+import pickle
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jackfield.graphs.bgl import from_json, to_json
+from jackfield.graphs.bgl import Rest, from_json, to_json
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Edge, Graph, Json, Node
 
@@ -141,6 +143,14 @@ def test_the_hash_is_of_what_runs_and_not_of_where_it_lies() -> None:
     assert from_json(BOARD, "file:///x").hash == graph.hash
     assert from_json(dict(reversed(BOARD.items()))).hash == graph.hash
     assert replace(graph, edges=graph.edges[1:]).hash != graph.hash
+
+
+def test_a_graph_can_be_copied_and_sent_to_another_process() -> None:
+    graph = from_json(BOARD, "file:///x")
+    for other in (copy.deepcopy(Rest({"a": [1]}, ["b", "a"], "f")), pickle.loads(pickle.dumps(graph.rest))):
+        assert isinstance(other, Rest)
+        assert other.order
+        assert other.found_at
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ def schema(*required: str, **properties: Json) -> Json:
         ({"type": "integer"}, -(2**63), -(2**63)),
         ({"type": "integer"}, 2**63 - 1, 2**63 - 1),
         ({"type": "integer"}, 3.0, 3),
+        ({"type": "integer"}, Decimal("5"), 5),
+        ({"type": "integer"}, Decimal("12E+2"), 1200),
         ({"type": "number"}, 2, 2.0),
         ({"type": "number"}, 1e308, 1e308),
         ({"type": "number"}, Decimal("1.10"), Decimal("1.10")),
@@ -82,6 +84,9 @@ def test_a_value_that_fits_gets_its_python_type(expected: Json, given: Json, val
         ({"type": "string"}, 7, "a string, found 7"),
         ({"type": "string"}, "\ud800", "valid Unicode"),
         ({"type": "integer"}, 1.5, "an integer, found 1.5"),
+        ({"type": "integer"}, Decimal("1.5"), "an integer"),
+        ({"type": "integer"}, Decimal("NaN"), "an integer"),
+        ({"type": "integer"}, Decimal("1E+999999"), "an integer"),
         ({"type": "integer"}, 1e300, "an integer, found 1e+300"),
         ({"type": "integer"}, "7", "an integer"),
         ({"type": "boolean"}, 1, "true or false, found 1"),
@@ -129,6 +134,16 @@ def test_the_place_inside_a_value_is_named() -> None:
         coerce(schema(p=closed), {"p": {}})
     with pytest.raises(JackfieldError, match=r"Parameter 'p\.x': expected only the properties 'days'"):
         coerce(schema(p=closed), {"p": {"days": [], "x": 1}})
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [("2026-01-02T03:04", "2026-01-02T03:04:00Z"), (dt.datetime.fromisoformat("2026-01-02"), "AT TIME ZONE 'UTC'")],
+)
+def test_a_datetime_without_zone_is_refused_with_what_would_add_one(value: object, hint: str) -> None:
+    with pytest.raises(JackfieldError) as refused:
+        coerce(schema(p=MOMENT), {"p": value})
+    assert hint in refused.value.hint
 
 
 def test_a_wrong_choice_names_the_near_one() -> None:
