@@ -78,14 +78,21 @@ def show(result: CallResult, format: str, output: Path | None) -> None:
     rows = result.rows
     if rows is not None and format != "json":
         write_rows(rows, format, output)
-    elif format == "table" and isinstance(prompt := _prompt(result.value), str):
-        click.echo(prompt)
+    elif format == "table" and output is None and (text := _text(result.value)):
+        click.echo(text)
     else:
         write_json(result.as_json(), output)
 
 
-def _prompt(value: Any) -> Any:
-    return value.get("prompt") if isinstance(value, dict) else None
+def _text(value: Any) -> str:
+    """What a model or a rendered prompt says, or what a save did, for a person; empty for any other value."""
+    match value:
+        case {"answer": str(text)} | {"prompt": str(text)}:
+            return text
+        case {"report": {"rows": int(rows), "target": target, "mode": mode} as report}:
+            again = ", which this idempotency key had saved before" if report.get("repeated") else ""
+            return f"{rows:,} row{'s' * (rows != 1)} saved ({mode}): {target}{again}"
+    return ""
 
 
 def said(result: CallResult, output: Path | None) -> str:

@@ -70,7 +70,7 @@ async def _show(folder: Path, variables: Mapping[str, str]) -> None:
         _heading(f"$ jackfield call {SLUG} export_revenue since=2026-03-01")
         saved = await app.call(SLUG, "export_revenue", {"since": date(2026, 3, 1).isoformat()})
         report = saved.value["report"]
-        click.echo(f"{report['rows']:,} rows saved: {(folder / 'out' / 'revenue.parquet').resolve()}\n")
+        click.echo(f"{report['rows']:,} rows saved: {folder / 'out' / 'revenue.parquet'}\n")
 
 
 def _heading(text: str) -> None:

@@ -4,8 +4,10 @@
 ```python  runs in one namespace a page, in its folder
 ```json    is JSON; `<!-- file: path -->` above any block writes it into the folder first
 
+`<!-- output: command -->` above a block says that it is all that the command prints.
+`<!-- shown -->` above a block says that it is a part to look at, and is only read.
 In expected output `…` stands for anything, and durations, ports and temporary folders count as equal.
-`python -m docs.snippets PAGE…` in tests/ writes the real output into the pages.
+`python -m tests.docs.update PAGE…` writes the real output into a page.
 """
 
 from __future__ import annotations
@@ -21,9 +23,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:<!-- file: (?P<file>\S+) -->\n)?(?P<shown><!-- shown -->\n)?(?:<!-- output: (?P<output>[^\n]+) -->\n)?```(?P<kind>\w*)\n(?P<body>.*?)^```$",
+    re.M | re.S,
+)
 VOLATILE = (
-    (re.compile(r"\d+(\.\d+)? (ms|s)\b"), "TIME"),
+    (re.compile(r"(< )?\d+(\.\d+)? (ms|s)\b"), "TIME"),
+    (re.compile(r"\([^()\n]* → [^()\n]*(\)|…)$", re.M), "(PORTS)"),  # cut where a longer time leaves less room
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "HASH"),
     (re.compile(r"/[\w./-]*(pytest|tmp|jackfield-docs)[\w./-]*?/(?=[\w.-]+(/|\b))"), "/FOLDER/"),
@@ -38,6 +44,8 @@ class Block:
     file: str | None
     line: int
     start: int  # of the body in the page's text
+    shown: bool = False
+    output: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,15 @@ class Command:
 def blocks(page: Path) -> list[Block]:
     text = page.read_text("utf-8")
     return [
-        Block(found["kind"], found["body"], found["file"], text.count("\n", 0, found.start()) + 1, found.start("body"))
+        Block(
+            found["kind"],
+            found["body"],
+            found["file"],
+            text.count("\n", 0, found.start()) + 1,
+            found.start("body"),
+            bool(found["shown"]),
+            found["output"],
+        )
         for found in BLOCK.finditer(text)
     ]
 
