@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import anyio.to_thread
-
 from ..graphs.errors import Code, JackfieldError
 from .base import Context, Request
+from .blocking import in_thread
 from .table import Table
 
 MOST_ROWS: Final = 50  # of one tool's answer that the model is shown
@@ -94,7 +93,7 @@ async def shown(outputs: Mapping[str, Any]) -> str:
     answer: dict[str, Any] = {}
     for port, value in outputs.items():
         if isinstance(value, Table):
-            rows = await anyio.to_thread.run_sync(value.arrow, abandon_on_cancel=True)
+            rows = await in_thread(value.arrow, cancel=value.cancel)
             answer[port] = rows.slice(0, MOST_ROWS).to_pylist()
             if rows.num_rows > MOST_ROWS:
                 answer |= {"truncated": True, "total_rows": rows.num_rows}

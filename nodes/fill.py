@@ -12,11 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import anyio.to_thread
 from pydantic import Field
 
 from ..graphs.model import Json
 from .base import ARGUMENTS, OBJECT, Configuration, Context, Inputs, Outputs, Port, Value, node
+from .blocking import in_thread
 from .table import Table
 
 REFERENCE: Final = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
@@ -44,7 +44,7 @@ async def _readable(value: Value) -> Value:
     if not isinstance(value, Table):
         return value
     if value.is_stream:
-        await anyio.to_thread.run_sync(value.arrow, abandon_on_cancel=True)
+        await in_thread(value.arrow, cancel=value.cancel)
     return value
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ..graphs.errors import Code, JackfieldError
 from .base import ROWS, TABLE, Configuration, Context, Inputs, Outputs, Port, node
+from .blocking import in_thread
 from .table import Table
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ async def project_node(config: ProjectConfiguration, inputs: Inputs, context: Co
     rows: Table = inputs[ROWS]
     fields = chosen(rows.schema.names, config.fields, config.rename)
     names = [config.rename.get(name, name) for name in fields]
+    if rows.is_stream and not context.streams:
+        await in_thread(rows.arrow, cancel=rows.cancel)
     if not rows.is_stream:
         return {ROWS: Table.whole(rows.arrow().select(fields).rename_columns(names))}
     return {ROWS: _stream(rows, fields, names)}

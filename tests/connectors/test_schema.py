@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from connector_documents import Change, drop, put, sound
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from jackfield.connectors.lint import lint
 from jackfield.connectors.native.schema import connector_schema
