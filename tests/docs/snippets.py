@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?:<!-- file: (?P<file>\S+) -->\n)?(?P<shown><!-- shown -->\n)?(?:<!-- output: (?P<output>[^\n]+) -->\n)?```(?P<kind>\w*)\n(?P<body>.*?)^```$",
+    r"(?:<!-- file: (?P<file>\S+) -->\n)?(?P<shown><!-- shown -->\n)?(?:<!-- output: (?P<output>[^\n]+) -->\n)?"
+    r"```(?P<kind>\w*)\n(?P<body>.*?)^```$",
     re.M | re.S,
 )
 VOLATILE = (
