@@ -34,6 +34,7 @@ class Column:
     `digits` is (precision, scale) of a DECIMAL, None when the database sets no bound.
     `loose`: what the database takes for a match may be more than what matches here (collations, zero dates).
     `nan`: a DECIMAL that may hold NaN there, which is null here.
+    `operand`: what a comparison is made with where it is not the column itself.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Column:
     digits: tuple[int, int] | None = None
     loose: bool = False
     nan: bool = False
+    operand: str = ""
 
 
 def find(columns: Iterable[Column], name: str) -> Column | None:

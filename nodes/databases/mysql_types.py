@@ -182,7 +182,7 @@ class MySQLDialect:
     def quoted(self, name: str) -> str:
         return quoted(name)
 
-    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False) -> str:
+    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False, exact: bool = False) -> str:
         write = hidden if shown else literal
         column = quoted(comparison.column.name)
         if comparison.kind is Kind.BOOL:
@@ -205,12 +205,16 @@ def _bools(column: str, wanted: Sequence[bool]) -> str:
 
 
 def _text_condition(column: str, comparison: Comparison, write: Callable[[Any], str]) -> str:
-    """By the column's collation, which may use an index, and then by bytes, as DuckDB compares."""
+    """By the column's collation, which may use an index, and then by bytes, as DuckDB compares.
+
+    Other than ASCII text may have no place in the column's character set, and then the server refuses to compare.
+    """
     texts = comparison.value if comparison.operator == "in" else (comparison.value,)
-    bytewise = f"CAST(CONVERT({column} USING utf8mb4) AS BINARY)"
-    same = ", ".join(write(text) for text in texts)
     exact = ", ".join(f"CAST({write(text)} AS BINARY)" for text in texts)
-    return f"{column} IN ({same}) AND {bytewise} IN ({exact})"
+    bytewise = f"CAST(CONVERT({column} USING utf8mb4) AS BINARY) IN ({exact})"
+    if not all(text.isascii() for text in texts):
+        return bytewise
+    return f"{column} IN ({', '.join(write(text) for text in texts)}) AND {bytewise}"
 
 
 def literal(value: Any) -> str:

@@ -60,7 +60,8 @@ def _column(field: pa.Field[Any]) -> Column:
     if declared == "numeric":
         return _numeric(name, declared, given, modifier)
     if declared == "money":
-        return Column(name, Kind.DECIMAL, declared, f"{given}::numeric(20,2)", (20, 2))
+        amount = f"{given}::numeric(20,2)"
+        return Column(name, Kind.DECIMAL, declared, amount, (20, 2), operand=amount)
     if declared == "uuid":
         return Column(name, Kind.UUID, declared, f"{given}::text")
     if declared == "oid":
@@ -101,15 +102,21 @@ class PostgresDialect:
     def quoted(self, name: str) -> str:
         return quoted(name)
 
-    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False) -> str:
-        column = quoted(comparison.column.name)
+    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False, exact: bool = False) -> str:
+        column = comparison.column.operand or quoted(comparison.column.name)
         cast = CASTS[comparison.kind]
         if comparison.operator == "in":
             values.append([_sent(value) for value in comparison.value])
             through = "text[]::" if cast.startswith("text::") else ""
-            return f"{column} = ANY (${len(values)}::{through}{cast.removeprefix('text::')}[])"
-        values.append(_sent(comparison.value))
-        return f"{column} {comparison.operator} ${len(values)}::{cast}"
+            found = f"= ANY (${len(values)}::{through}{cast.removeprefix('text::')}[])"
+        else:
+            values.append(_sent(comparison.value))
+            found = f"{comparison.operator} ${len(values)}::{cast}"
+        if (
+            exact and comparison.kind is Kind.TEXT
+        ):  # a collation may take 'a' for 'A'; by the first test an index is used
+            return f'{column} {found} AND {column} COLLATE "C" {found}'
+        return f"{column} {found}"
 
 
 CASTS: Final[Mapping[Kind, str]] = {

@@ -32,8 +32,11 @@ class Dialect(Protocol):
     def quoted(self, name: str) -> str:
         """`name` as an identifier, whatever is in it."""
 
-    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False) -> str:
-        """The comparison as SQL; what it binds is added to `values`. `shown`: for people, without any value."""
+    def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False, exact: bool = False) -> str:
+        """The comparison as SQL; what it binds is added to `values`. `shown`: for people, without any value.
+
+        `exact`: no row more than DuckDB would keep, since a LIMIT counts them.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,9 @@ def push(
     end = "" if limit is None else f" LIMIT {max(0, int(limit))}"
 
     def statement(values: list[Any], *, shown: bool) -> str:
-        where = " AND ".join(dialect.condition(comparison, values, shown=shown) for comparison in comparisons)
+        where = " AND ".join(
+            dialect.condition(comparison, values, shown=shown, exact=limit is not None) for comparison in comparisons
+        )
         return f"{begin} WHERE {where}{end}" if where else begin + end
 
     shown = statement(list(values), shown=True)

@@ -176,7 +176,7 @@ def _plain(type: Any) -> pa.DataType:
         return pa.string()
     if pa.types.is_float16(type):
         return pa.float32()
-    known = {"null": pa.string(), "text": pa.string(), "binary": pa.binary()}
+    known: dict[str, pa.DataType] = {"null": pa.string(), "text": pa.string(), "binary": pa.binary()}
     if (name := family(type)) in known:
         return known[name]
     kept: pa.DataType = pa.string() if pa.types.is_nested(type) else type
