@@ -6,6 +6,7 @@ What happens at every firing is kept as a short tuple and becomes an Event when 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -13,6 +14,7 @@ from typing import Any, Final, Protocol
 from ..graphs.model import EMPTY, Json
 
 Listener = Callable[["Event"], None]
+KEPT: Final = 100_000  # a map over many items would else fill memory with its events
 clock: Final = time.perf_counter
 
 
@@ -44,7 +46,7 @@ class Trail:
     """The events of one run, in the order they happened. With a listener each is told at once.
 
     `firings` holds (start, end, where, place, facts) of each completed firing, by `clock()`; `where.path(place)` is the
-    node. Schedulers append to it directly. `told` holds all other events.
+    node. Schedulers append to it directly. `told` holds all other events. Of either, the latest `KEPT` are kept.
     """
 
     __slots__ = ("_epoch", "firings", "listener", "run", "told")
@@ -52,8 +54,8 @@ class Trail:
     def __init__(self, run: str, listener: Listener | None) -> None:
         self.run = run
         self.listener = listener
-        self.firings: list[tuple[float, float, Paths, int, Mapping[str, Json]]] = []
-        self.told: list[Event] = []
+        self.firings: deque[tuple[float, float, Paths, int, Mapping[str, Json]]] = deque(maxlen=KEPT)
+        self.told: deque[Event] = deque(maxlen=KEPT)
         self._epoch = time.time() - clock()
 
     def tell(self, node: str, kind: str, facts: Mapping[str, Json] = EMPTY, *, at: float | None = None) -> None:

@@ -53,12 +53,21 @@ class Job:
                 await self._over.wait()
             raise
         if self._error is not None:
-            raise self._error
+            raise self._with_unknown_writes(self._error)
         if self._fired is not None:
             return [*run.bubbled, *self._fired]
         if run.scope.cancelled_caught or not self._over.is_set():
             raise self._cut_off()
         raise JackfieldError(Code.CANCELLED, "The engine was closed while this run was going on.")
+
+    def _with_unknown_writes(self, error: Exception) -> Exception:
+        """The failure of one node may cut off another that was writing: then its caller must know of both."""
+        unknown = self._execution.run.unknown_writes
+        if not unknown:
+            return error
+        failure = as_failure(error)
+        failure.details = {**failure.details, "outcome_unknown": list(unknown)}
+        return failure
 
     def _cut_off(self) -> JackfieldError:
         run = self._execution.run

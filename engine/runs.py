@@ -6,7 +6,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import anyio
 
@@ -16,9 +16,7 @@ from ..nodes.base import Budget, Egress, Outputs, Pools, SourceCache, Tables
 from ..nodes.table import Table
 from .events import Event, Trail
 from .firing import Stuck
-
-if TYPE_CHECKING:
-    from .plan import Plan
+from .plan import OUTPUT, Plan
 
 Fired = list[tuple[str, Outputs]]  # outputs that fired, in order, each with its node
 FIRINGS_A_TURN: Final = 256  # of nodes that do not wait for anything; then the event loop gets its turn
@@ -49,6 +47,14 @@ class Run:
     def values(self) -> Outputs:
         """The values of the first output; empty when nothing came out."""
         return self.outputs[0][1] if self.outputs else {}
+
+    @property
+    def answered(self) -> bool:
+        """Whether an output fired; `stuck` says why none did."""
+        if not self.outputs:
+            return False
+        node = self.graph.by_id.get(self.outputs[0][0])
+        return node is None or node.type == OUTPUT  # what bubbled up comes from a sub-graph's output
 
     @cached_property
     def events(self) -> tuple[Event, ...]:

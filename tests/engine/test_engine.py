@@ -14,6 +14,7 @@ from jackfield.engine.context import current
 from jackfield.engine.engine import Engine, Settings
 from jackfield.engine.environment import Environment
 from jackfield.engine.events import Event
+from jackfield.engine.pools import PoolSettings
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Graph
 from jackfield.nodes.base import ARGUMENTS, Context, Effect, Inputs, Outputs
@@ -85,6 +86,57 @@ async def test_a_cancelled_caller_leaves_nothing_running(graph: Graph) -> None:
                 group.cancel_scope.cancel()
         assert waiter.cancelled.is_set()
         assert asyncio.all_tasks() == before
+
+
+async def test_a_cancelled_run_gives_back_what_it_leased() -> None:
+    holding = anyio.Event()
+    closed: list[str] = []
+
+    async def connect() -> str:
+        return "connection"
+
+    async def close(connection: str) -> None:
+        closed.append(connection)
+
+    async def hold(inputs: Inputs, context: Context) -> Outputs:
+        async with context.pools.lease("db", connect, close):
+            holding.set()
+            await anyio.sleep_forever()
+        return {}
+
+    async with Engine((*KINDS, kind("wait", hold)), Settings(pools=PoolSettings(size=1))) as engine:
+        async with anyio.create_task_group() as group:
+            group.start_soon(engine.run, WAIT, {})
+            await holding.wait()
+            group.cancel_scope.cancel()
+        assert closed == ["connection"]
+        with anyio.fail_after(1):
+            async with engine.pools.lease("db", connect, close):
+                assert engine.pools.idle("db") == 0
+
+
+async def test_a_failure_that_cuts_off_a_write_tells_of_it() -> None:
+    writing = anyio.Event()
+
+    async def write(inputs: Inputs, context: Context) -> Outputs:
+        writing.set()
+        await anyio.sleep_forever()
+        return {}
+
+    async def call(inputs: Inputs, context: Context) -> Outputs:
+        return await context.call_tool("save", {})
+
+    async def fail(inputs: Inputs, context: Context) -> Outputs:
+        await writing.wait()
+        raise JackfieldError(Code.SOURCE_ERROR, "too bad")
+
+    kinds = (*KINDS, kind("call", call), kind("fail", fail), kind("write", write, Effect.WRITES))
+    environment = Environment(resolve=lambda name: (flow({"w": "write"}), Environment()))
+    graph = flow({"c": "call", "f": "fail", "out": "output"}, "c.v -> out.c", "f.v -> out.f")
+    async with Engine(kinds) as engine:
+        with anyio.fail_after(5), pytest.raises(JackfieldError, match="too bad") as caught:
+            await engine.run(graph, {}, environment=environment)
+    assert caught.value.details == {"node": "f", "outcome_unknown": ["c/w"]}
 
 
 async def test_closing_the_engine_ends_its_runs_with_an_error() -> None:
@@ -353,6 +405,14 @@ async def test_the_hash_of_a_run_is_that_of_its_graph() -> None:
     graph = flow({"a": "make"})
     async with Engine(KINDS) as engine:
         assert (await engine.run(graph, {})).graph_hash == graph.hash
+
+
+async def test_a_run_says_whether_an_output_answered() -> None:
+    async with Engine(KINDS) as engine:
+        assert (await engine.run(flow({"a": "make", "out": "output"}, "a.text -> out.text"), {})).answered
+        unanswered = await engine.run(flow({"a": "make", "out": "output"}, "a.typo -> out.text"), {})
+    assert not unanswered.answered
+    assert str(unanswered.stuck[0]) == "Node 'out' never fired: no value came to 'text'."
 
 
 async def test_a_bug_in_a_listener_fails_the_run_and_not_the_engine() -> None:

@@ -72,3 +72,13 @@ async def test_an_event_is_json() -> None:
         run = await engine.run(GRAPH, {})
     for event in run.events:
         assert json.loads(json.dumps(event.as_json()))["kind"] == event.kind
+
+
+async def test_of_very_many_events_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jackfield.engine.events.KEPT", 10)
+    names = [f"n{number}" for number in range(50)]
+    edges = [f"{one}.text -> {other}.text" for one, other in zip(["a", *names], [*names, "out"], strict=True)]
+    async with Engine(MORE) as engine:
+        run = await engine.run(flow({"a": "make", **dict.fromkeys(names, "noop"), "out": "output"}, *edges), {})
+    assert run.values == {"text": "Hello, world!"}
+    assert [event.node for event in run.events if event.kind == "finished"] == [*names[-9:], "out"]
