@@ -84,6 +84,7 @@ class Swift:
                         firing = execution.fire(node, inputs)
                         outputs = await (until_suspended(firing, share) if ready else firing)
                         node, inputs = self._next(node, outputs)
+                        began = clock()
                     else:
                         fire, gives, link = step
                         context = contexts[node] = NodeContext(execution, node)

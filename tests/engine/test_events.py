@@ -8,7 +8,7 @@ from servers.flow import KINDS, flow, kind
 from jackfield.engine.engine import Engine
 from jackfield.engine.events import Event
 from jackfield.graphs.errors import JackfieldError
-from jackfield.nodes.base import Context, Inputs, Outputs
+from jackfield.nodes.base import Context, Inputs, NoConfiguration, Outputs, Port, node
 from jackfield.nodes.table import Table
 
 pytestmark = pytest.mark.anyio
@@ -18,6 +18,11 @@ async def pull(inputs: Inputs, context: Context) -> Outputs:
     context.note("pulled", source="orders", bytes=10)
     context.progress(1, 2, "half")
     return {"rows": Table.from_rows([{"x": 1}, {"x": 2}])}
+
+
+@node("one", description="One port.", configuration=NoConfiguration, inputs=(Port("v"),), outputs=(Port("v"),))
+async def one(config: NoConfiguration, inputs: Inputs, context: Context) -> Outputs:
+    return {"v": inputs["v"]}
 
 
 GRAPH = flow({"s": "pull", "out": "output"}, "s.rows -> out.rows")
@@ -40,6 +45,15 @@ async def test_a_run_leaves_its_facts_in_order() -> None:
     assert {event.run for event in run.events} == {run.id}
     assert run.events[3].facts["rows"] == {"rows": 2}
     assert run.events[3].facts["seconds"] > 0
+
+
+async def test_a_node_starts_when_the_one_before_it_has_finished() -> None:
+    nodes = {"in": "input", "a": "one", "b": "one", "c": "noop", "d": "one", "out": "output"}
+    graph = flow(nodes, "in.v -> a.v", "a.v -> b.v", "b.v -> c.v", "c.v -> d.v", "d.v -> out.v")
+    async with Engine((*MORE, one)) as engine:
+        run = await engine.run(graph, {"v": 1})
+    told = [(event.node, event.kind) for event in run.events[1:-1]]
+    assert told == [(name, moment) for name in nodes for moment in ("started", "finished")]
 
 
 async def test_a_listener_hears_what_is_kept_and_progress_besides() -> None:
