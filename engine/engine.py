@@ -68,6 +68,7 @@ class Engine:
 
     async def __aenter__(self) -> Self:
         self._group = await anyio.create_task_group().__aenter__()
+        self._group.start_soon(self.pools.reap)
         return self
 
     async def __aexit__(self, *error: object) -> None:

@@ -92,6 +92,12 @@ class KeyedPools:
             finally:
                 self._pass_turn(pool)
 
+    async def reap(self) -> None:
+        """Close what is idle too long, for ever: a task of whoever owns the pools."""
+        while True:
+            await anyio.sleep(max(self._settings.idle_s / 2, 0.01))
+            await self._close_stale()
+
     async def aclose(self) -> None:
         """Close all idle resources; those still leased are closed when they come back."""
         self._closed = True
@@ -142,10 +148,9 @@ class KeyedPools:
             pool.idle.append(_Idle(leased.value, leased.born, now, close))
 
     async def _close_stale(self) -> None:
-        """Close what is idle too long, of any key: leases are the only clock this has."""
         now = anyio.current_time()
         for pool in list(self._pools.values()):
-            while pool.idle and (now - pool.idle[0].since > self._settings.idle_s):
+            while pool.idle and now - pool.idle[0].since > self._settings.idle_s:
                 stale = pool.idle.popleft()
                 await self._shut(stale.close, stale.value)
 

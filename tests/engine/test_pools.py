@@ -156,6 +156,19 @@ async def test_a_resource_idle_too_long_or_too_old_is_closed(settings: PoolSetti
     assert maker.open_now() == 0
 
 
+async def test_an_idle_resource_is_closed_though_nobody_asks_for_one() -> None:
+    maker = Maker()
+    pools = KeyedPools(PoolSettings(idle_s=0.01))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(pools.reap)
+            async with pools.lease("db", maker.open, maker.close):
+                pass
+            while maker.open_now():
+                await anyio.sleep(0.005)
+            group.cancel_scope.cancel()
+
+
 async def test_closing_closes_what_is_idle_and_later_what_comes_back() -> None:
     maker = Maker()
     pools = KeyedPools()
