@@ -16,11 +16,30 @@ def nothing() -> None:
     """The `close` and `cancel` of a table that holds no resource."""
 
 
+def _until_closed(
+    close: Callable[[], None], cancel: Callable[[], None]
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    closed = False
+
+    def close_once() -> None:
+        nonlocal closed
+        if not closed:
+            closed = True
+            close()
+
+    def cancel_open() -> None:
+        if not closed:
+            cancel()
+
+    return close_once, cancel_open
+
+
 class Table:
     """Rows as Arrow.
 
     A stream is read once, in a worker thread, because its batches may block. Whoever reads it closes it.
     `cancel` may be called from any thread, more than once, and makes a blocked read return soon.
+    Closing again, or cancelling what is closed, does nothing: several hold a stream, and each cleans up.
     """
 
     __slots__ = ("_reader", "_whole", "cancel", "close", "schema")
@@ -34,8 +53,7 @@ class Table:
     ) -> None:
         self._whole = whole
         self._reader = reader
-        self.close = close
-        self.cancel = cancel
+        self.close, self.cancel = (close, cancel) if close is nothing else _until_closed(close, cancel)
         content = whole if whole is not None else reader
         assert content is not None, "a Table is made of rows or of a reader"
         self.schema: pa.Schema = content.schema
