@@ -22,6 +22,7 @@ class Maker:
 
     def __init__(self) -> None:
         self.made: list[Resource] = []
+        self.closed = anyio.Event()
 
     async def open(self) -> Resource:
         await anyio.lowlevel.checkpoint()
@@ -31,6 +32,7 @@ class Maker:
     async def close(self, resource: Resource) -> None:
         await anyio.lowlevel.checkpoint()
         resource.closed = True
+        self.closed.set()
 
     def open_now(self) -> int:
         return sum(not resource.closed for resource in self.made)
@@ -164,8 +166,7 @@ async def test_an_idle_resource_is_closed_though_nobody_asks_for_one() -> None:
             group.start_soon(pools.reap)
             async with pools.lease("db", maker.open, maker.close):
                 pass
-            while maker.open_now():
-                await anyio.sleep(0.005)
+            await maker.closed.wait()
             group.cancel_scope.cancel()
 
 
