@@ -155,7 +155,7 @@ class ByArrival(Ordered):
 def test_the_property_catches_a_scheduler_that_goes_by_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
     def differs(graph: Graph) -> bool:
         first, second = (outcome(graph, None, seed, False, failing=0)[0] for seed in (1, 2))
-        return first != second
+        return bool(first != second)
 
     calm = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     monkeypatch.setattr("jackfield.engine.execution.Ordered", ByArrival)
