@@ -154,6 +154,17 @@ class MySQLSession:
         threading.Thread(target=self._cancel, args=(thread_id,), name="jackfield-cancel", daemon=True).start()
 
     def close(self) -> None:
+        """Also from the thread of another event loop, in which ours cannot run."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self._close()
+            return
+        thread = threading.Thread(target=self._close, name="jackfield-close")
+        thread.start()
+        thread.join()
+
+    def _close(self) -> None:
         with suppress(Exception):
             if self._cursor is not None or self._guarded:
                 self._connection.close()  # rows may still be on their way: no farewell is heard before them
