@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from jackfield.connectors.lint import lint
 from jackfield.graphs.findings import Severity
 from jackfield.surfaces.demo_world import TOKEN, live_api
+from jackfield.surfaces.settings import KEYS
 
 from .snippets import Block, Command, blocks, commands, prepare, run_shell, same
 
@@ -85,3 +87,15 @@ def _around(part: dict[str, Any], *, save: bool) -> dict[str, Any]:
     }  # fmt: skip
     document = {"name": "Page", "slug": "page", "version": "1.0.0", "sources": [source], "tools": [tool]}
     return {**document, "saves": [part]} if save else document
+
+
+def test_every_setting_is_on_the_page_of_settings() -> None:
+    page = (ROOT / "docs" / "how-to" / "settings.md").read_text("utf-8")
+    for key in KEYS:
+        assert f"| `{key.name}` | `{key.variable}` | `{json.dumps(key.default)}` | {key.meaning} |" in page
+
+
+def test_every_link_of_a_page_leads_to_a_file() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"

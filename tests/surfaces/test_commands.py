@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import duckdb
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pyarrow.parquet as pq
 import pytest
 

@@ -94,7 +94,8 @@ def test_a_write_gives_its_report(shop: Any, path: Path) -> None:
 def test_a_result_saves_by_the_name_of_the_file(shop: Any, tmp_path: Path, name: str) -> None:
     report = shop.list_sales().save(tmp_path / name)
     assert report["rows"] == 3
-    assert duckdb.sql(f"SELECT count(*) FROM '{tmp_path / name}'").fetchall() == [(3,)]
+    with duckdb.connect() as database:
+        assert database.execute(f"SELECT count(*) FROM '{tmp_path / name}'").fetchall() == [(3,)]
 
 
 def test_a_name_that_says_no_format_is_refused(shop: Any, tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_a_graph_joins_tools_sql_and_a_map(shop: Any) -> None:
                 s=sales,
                 p=spent,
                 low=g.input("low", int, default=0),
-            )  # fmt: skip
+            )
         )
     assert jf.run(g, since="2026-03-01").rows == [
         {"id": 1, "spent": pytest.approx(13.35)},
