@@ -39,7 +39,7 @@ async def file_node(config: FileConfiguration, inputs: Inputs, context: Context)
         tables: Mapping[str, Table] = {ROWS: await pulled(kind.read, files, config, asked(config, scan), context)}
     else:
         tables = await kept(kind, files, config, context)
-    return {port: shaped(table, config, scan) for port, table in tables.items()}
+    return {port: shaped(table, config, scan, is_untyped=kind.is_untyped) for port, table in tables.items()}
 
 
 def asked(config: FileConfiguration, scan: Scan) -> Scan:
@@ -68,7 +68,9 @@ async def kept(kind: FileFormat, files: Opened, config: FileConfiguration, conte
         fresh = True
         if kind.read_all is not None:
             read_all = kind.read_all
-            return await in_thread(lambda: read_all(files, config, context.budget.spend_bytes))
+            tables = await in_thread(lambda: read_all(files, config, context.budget.spend_bytes))
+            context.budget.spend_rows(tables[ROWS].num_rows or 0)
+            return tables
         assert kind.read is not None
         read = kind.read
         table = obeying(await in_thread(lambda: owned(read, files, config, EVERYTHING)), config, EVERYTHING, files.text)

@@ -48,4 +48,5 @@ class FileFormat:
     name: FormatName
     suffixes: tuple[str, ...]
     read: Read | None = None
+    is_untyped: bool = False  # types are found in the rows, so that there are none without rows
     read_all: Callable[[Opened, FileConfiguration, Callable[[int], None]], Mapping[str, Table]] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Final
 
@@ -11,7 +10,7 @@ from ..records import read_lines, read_records
 from ..scan import Scan
 from ..table import Table
 from .base import FileConfiguration, FileFormat
-from .opened import Opened
+from .opened import Opened, contents
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +20,7 @@ CHUNK: Final = 16_000_000
 
 def read_json(files: Opened, config: FileConfiguration, spend: Callable[[int], None]) -> Mapping[str, Table]:
     with files:
-        parts = [b"".join(chunks(file, spend)) for file in streams(files)]
+        parts = [b"".join(chunks(file, spend)) for file in contents(files)]
     tables = read_records(
         [part for part in parts if part.strip()],
         data_path=config.data_path,
@@ -35,7 +34,7 @@ def read_json(files: Opened, config: FileConfiguration, spend: Callable[[int], N
 
 def read_json_lines(files: Opened, config: FileConfiguration, spend: Callable[[int], None]) -> Mapping[str, Table]:
     with files:
-        parts = [b"".join(chunks(file, spend)) for file in streams(files)]
+        parts = [b"".join(chunks(file, spend)) for file in contents(files)]
     tables = read_lines(
         parts, declared=config.declared, contract=config.contract, source=files.text, children=config.children
     )
@@ -93,14 +92,6 @@ def united(one: pa.Schema, other: pa.Schema) -> tuple[pa.Schema, list[str]]:
     return one, drifted
 
 
-def streams(files: Opened) -> Iterator[IO[bytes]]:
-    """Each file from its beginning, decompressed."""
-    for descriptor in files.descriptors:
-        with open(descriptor, "rb", closefd=False) as raw:
-            raw.seek(0)
-            yield gzip.GzipFile(fileobj=raw) if files.gzipped else raw  # type: ignore[misc]
-
-
 def chunks(file: IO[bytes], spend: Callable[[int], None]) -> Iterator[bytes]:
     while chunk := file.read(CHUNK):
         spend(len(chunk))
@@ -108,7 +99,7 @@ def chunks(file: IO[bytes], spend: Callable[[int], None]) -> Iterator[bytes]:
 
 
 def line_chunks(files: Opened) -> Iterator[bytes]:
-    for file in streams(files):
+    for file in contents(files):
         while chunk := file.read(CHUNK):
             yield chunk + file.readline()
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from .confine import Located, open_file, path_of
 
@@ -87,3 +88,14 @@ def logs(place: Located) -> str:
     found = (place.path.with_name(place.name + suffix) for suffix in ("-wal", "-journal", ".wal"))
     facts = [path.stat() for path in found if path.exists()]
     return "".join(f"+{fact.st_size}:{fact.st_mtime_ns}" for fact in facts)
+
+
+def contents(files: Opened) -> Iterator[Any]:
+    """Each file from its beginning, decompressed."""
+    for path in files.paths:
+        with open(path, "rb") as raw:
+            if files.gzipped:
+                with gzip.GzipFile(fileobj=raw) as unpacked:
+                    yield unpacked
+            else:
+                yield raw

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...graphs.errors import Code, JackfieldError
 from ..scan import Scan
-from ..table import Table
+from ..table import Table, nothing
 from . import duck
 from .opened import Opened
 
@@ -27,9 +27,14 @@ def types_of(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, st
 
 
 def stream(
-    connection: duckdb.DuckDBPyConnection, source: str, types: Mapping[str, str], scan: Scan, files: Opened
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    types: Mapping[str, str],
+    scan: Scan,
+    files: Opened,
+    close_more: Callable[[], None] = nothing,
 ) -> Table:
-    """The rows of `source` that `scan` asks for. The table owns `connection` and `files`."""
+    """The rows of `source` that `scan` asks for. The table owns `connection`, `files`, and what `close_more` closes."""
     import duckdb
     import pyarrow as pa
 
@@ -48,6 +53,7 @@ def stream(
         inner.close()
         connection.close()
         files.close()
+        close_more()
 
     def cancel() -> None:
         with suppress(duckdb.ConnectionException):  # it may be told after the end, when the connection is closed
@@ -68,12 +74,26 @@ def explained(error: Exception, files: Opened) -> Exception:
         return JackfieldError(
             Code.BUDGET_EXCEEDED, f"Reading '{where}' needs more memory than a file may.", "Read fewer columns or rows."
         )
-    first = " ".join(text.split("Possible Solution")[0].split("\n\n")[0].split())
     line = re.search(r"Line: (\d+)", text)
     details = {"path": where} | ({"line": int(line[1])} if line else {})
+    at = f"'{where}', line {line[1]}" if line else f"'{where}'"
     if re.search(r"Could not convert|Conversion Error", text):
         hint = "Declare the column in the source's schema, as string for instance."
-        return JackfieldError(Code.TYPE_MISMATCH, f"'{where}': {first}", hint, details)
+        return JackfieldError(Code.TYPE_MISMATCH, f"{at}: {reason(text)}", hint, details)
     return JackfieldError(
-        Code.SOURCE_BAD_REPLY, f"'{where}' cannot be read: {first}", "Correct the file, or its format options.", details
+        Code.SOURCE_BAD_REPLY, f"{at}: {reason(text)}", "Correct the file, or its format and encoding.", details
     )
+
+
+def reason(text: str) -> str:
+    """What is wrong, out of DuckDB's message: without the line's own text and the advice that names its settings."""
+    text = re.split(r"\n\s*(Possible|This type was|Column \w+ is being)", text)[0]
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if lines and "Error on Line" in lines[0]:
+        start = next((n for n, line in enumerate(lines) if re.match(REASONS, line)), len(lines) - 1)
+        lines = lines[start:]
+    said = re.sub(r"^(Invalid Input|Conversion|IO|Parser) Error: ", "", " ".join(lines))
+    return said[:300].rstrip(".") + "."
+
+
+REASONS: Final = r"Expected Number|Value with|Maximum line|Invalid unicode|Error when converting"

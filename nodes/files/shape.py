@@ -63,11 +63,15 @@ def obeying(table: Table, config: FileConfiguration, scan: Scan, source: str) ->
     return mapped(table, schema, fit)
 
 
-def shaped(table: Table, config: FileConfiguration, scan: Scan) -> Table:
-    """An empty file still has columns: those declared, else those that the query names, typed null."""
+def shaped(table: Table, config: FileConfiguration, scan: Scan, *, is_untyped: bool) -> Table:
+    """An empty file still has columns: those declared, else those of its header or of the query, typed null."""
     import pyarrow as pa
 
-    if table.schema.names or table.num_rows:
+    if table.num_rows != 0 or (table.schema.names and config.declared is not None):
+        return table
+    if table.schema.names and is_untyped:
+        return Table.whole(pa.table({column: pa.nulls(0) for column in table.schema.names}))
+    if table.schema.names:
         return table
     if config.declared is not None:
         return Table.whole(arrow_schema(config.declared).empty_table())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,7 @@ from ..table import Table
 from .affinity import arrow_name, first_array, later_array
 from .base import FileConfiguration, FileFormat
 from .database import chosen, missing_table
+from .names import distinct
 from .opened import Opened
 
 if TYPE_CHECKING:
@@ -142,16 +143,6 @@ def texts_of(config: FileConfiguration) -> dict[str, str]:
 
 def name(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Names of which none is another's: a query may give `id` twice."""
-    seen: dict[str, int] = {}
-    result = []
-    for column in names:
-        seen[column] = seen.get(column, 0) + 1
-        result.append(column if seen[column] == 1 else f"{column}_{seen[column] - 1}")
-    return result
 
 
 def streamed(
