@@ -57,9 +57,9 @@ class Tool:
     description: str
     category: Category
     input_schema: Mapping[str, Json]
-    output_schema: Mapping[str, Json] | None
     annotations: Mapping[str, bool]
     compile: Callable[[], Graph] = field(repr=False, compare=False)
+    answer: Callable[[], Mapping[str, Json] | None] = field(default=lambda: None, repr=False, compare=False)
     connector: str = ""
     result: ResultShape = ResultShape()
     timeout_s: float | None = None
@@ -81,6 +81,11 @@ class Tool:
     @cached_property
     def graph(self) -> Graph:
         return self.compile()
+
+    @cached_property
+    def output_schema(self) -> Mapping[str, Json] | None:
+        """The JSON Schema of the result object; None where it is not known before the call."""
+        return self.answer()
 
 
 @dataclass(frozen=True, slots=True)

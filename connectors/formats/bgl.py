@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...graphs.bgl import from_json
 from ...graphs.errors import JackfieldError
 from ...graphs.findings import Finding, Severity
 from ...graphs.model import Graph, Json
+from ...nodes import registry
+from ...nodes.base import Effect
 from ..model import Connector, Tool
 from ..text import FileText
 from .base import Format, Reading
+
+CALLING: Final = frozenset(("tool", "map", "invoke", "skill"))
 
 
 def matches(document: Json) -> bool:
@@ -27,15 +31,20 @@ def read(file: FileText) -> Reading:
         finding = Finding("GRAPH_INVALID", Severity.ERROR, error.message, file.place(""), error.hint)
         return Reading(None, (finding,))
     slug = slug_of(file.path)
+    reads = only_reads(graph)
     tool = Tool(
         id=slug.replace("-", "_"),
         name=slug.replace("-", "_"),
         title=graph.title or slug,
         description=graph.description or graph.title or f"Run the graph {slug}",
-        category="ACTION",
+        category="READ" if reads else "ACTION",
         input_schema=input_schema(graph),
-        output_schema=None,
-        annotations={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True},
+        annotations={
+            "readOnlyHint": reads,
+            "destructiveHint": not reads,
+            "idempotentHint": reads,
+            "openWorldHint": True,
+        },
         compile=lambda: graph,
         connector=slug,
     )
@@ -51,6 +60,14 @@ def read(file: FileText) -> Reading:
         digest=file.digest,
     )
     return Reading(connector)
+
+
+def only_reads(graph: Graph) -> bool:
+    """Whether no node can change anything, as far as the nodes' kinds tell: what calls elsewhere may."""
+    kinds = registry()
+    effects = [kinds[node.type].effect if node.type in kinds else Effect.WRITES for node in graph.nodes]
+    calls = any(node.type in CALLING for node in graph.nodes)
+    return not calls and all(effect in (Effect.PURE, Effect.READS) for effect in effects)
 
 
 def slug_of(path: Path | None) -> str:

@@ -10,6 +10,7 @@ from ...graphs.model import Json
 from ..model import Connector, ResultShape, Skill, Step, Tool
 from ..native import document as fields
 from ..native.annotations import annotations_of
+from ..native.answers import answer_schema
 from ..native.compile import Surroundings, compile_tool
 from ..native.parameters import schema_of
 from ..native.parts import Parts, parts_of
@@ -66,9 +67,9 @@ def _tool(tool: fields.Tool, pointer: str, top: fields.Top, around: Surroundings
         description=tool.description,
         category=tool.category,
         input_schema=_arguments(tool, around),
-        output_schema=tool.output_schema,
         annotations=annotations_of(tool, around.sources),
         compile=lambda: compile_tool(tool, around),
+        answer=lambda: answer_schema(tool, around.sources),
         connector=top.slug,
         result=ResultShape(result.page_size, result.max_rows, result.max_bytes, result.fields, dict(result.rename)),
         timeout_s=tool.timeout_s,

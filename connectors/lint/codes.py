@@ -65,6 +65,7 @@ CODES: Final[Mapping[str, LintCode]] = {
     "UNKNOWN_TABLE": LintCode(ERROR, 3, "The SQL reads a table that no source gives"),
     "UNKNOWN_COLUMN": LintCode(ERROR, 3, "The SQL reads a column that its table does not have"),
     "COLUMN_NOT_DECLARED": LintCode(WARNING, 3, "The SQL reads a column that an open schema does not declare"),
+    "COLUMN_TYPE_UNKNOWN": LintCode(ERROR, 3, "A declared schema names a type that there is not"),
     "PARAMETER_UNBOUND": LintCode(ERROR, 3, "A :name in the tool is not one of its parameters"),
     "PARAMETER_UNUSED": LintCode(WARNING, 3, "A parameter changes nothing"),
     "PARAMETER_IN_STRING": LintCode(ERROR, 3, "A :name inside a string literal is text and is not bound"),

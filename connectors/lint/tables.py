@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from ...graphs.errors import JackfieldError
 from ...graphs.findings import Finding
+from ...graphs.pointers import escaped
+from ...nodes.schema import TYPE_WORDS, is_type_word
 from ...nodes.sqltext.references import References, references
 from ..model import Source
 from ..native.names import matching_source, near
 from .subject import Statement, Subject
 
+SELECT: Final = re.compile(r"\bselect\b", re.IGNORECASE)
+
 
 def tables(subject: Subject) -> Iterator[Finding]:
     sources = subject.sources
+    for source in subject.parts.sources.values():
+        yield from _types(subject, source)
     for pointer, tool in subject.tools:
         named = [(f"{pointer}/source_ids/{index}", name) for index, name in enumerate(tool.source_ids)]
         named += [(f"{pointer}/at", tool.at)] if tool.at else []
@@ -30,6 +37,14 @@ def tables(subject: Subject) -> Iterator[Finding]:
         except JackfieldError:
             continue  # the SQL rules say why
         yield from _of_statement(subject, statement, found)
+
+
+def _types(subject: Subject, source: Source) -> Iterator[Finding]:
+    for name, word in (source.configuration.get("schema") or {}).items():
+        if not is_type_word(word):
+            message = f"Column '{name}' of '{source.id}' has the type '{word}', which there is not."
+            place = f"{source.pointer}/schema/{escaped(name)}"
+            yield subject.finding("COLUMN_TYPE_UNKNOWN", place, message, near(word, TYPE_WORDS, "types"), source.id)
 
 
 def _of_statement(subject: Subject, statement: Statement, found: References) -> Iterator[Finding]:
@@ -57,7 +72,8 @@ def _of_statement(subject: Subject, statement: Statement, found: References) -> 
     for table, (source, known_names, complete) in columns.items():
         for column in found.columns.get(table, ()):
             yield from _column(subject, statement, table, source, column, known_names, complete)
-    if columns.keys() == set(found.tables) and len(columns) == 1 and found.output is not None:
+    simple = len(SELECT.findall(statement.sql)) == 1  # else a name may be one that an inner query defines
+    if columns.keys() == set(found.tables) and len(columns) == 1 and found.output is not None and simple:
         table, (source, known_names, complete) = next(iter(columns.items()))
         own = {name.lower() for name in found.output if name}
         for column in found.unqualified:

@@ -67,7 +67,7 @@ def compile_tool(tool: Tool, around: Surroundings) -> Graph:
     else:
         rows = _projected(draft, tool, _read(draft, tool, around))
         if tool.save is None:
-            _finish(draft, [(rows, ROWS)], tool.output_schema)
+            _finish(draft, [(rows, ROWS)])
         else:
             _save(draft, tool, around, rows)
     _after_input(draft, around)
@@ -162,7 +162,7 @@ def _at_database(draft: _Draft, tool: Tool, around: Surroundings) -> None:
     elif tool.save is not None:
         _save(draft, tool, around, _projected(draft, tool, kind))
     else:
-        _finish(draft, [(_projected(draft, tool, kind), ROWS)], tool.output_schema)
+        _finish(draft, [(_projected(draft, tool, kind), ROWS)])
 
 
 def _projected(draft: _Draft, tool: Tool, rows: str) -> str:
@@ -198,10 +198,8 @@ def _save(draft: _Draft, tool: Tool, around: Surroundings, rows: str) -> None:
     _finish(draft, [("save", ROWS), ("save", "report")])
 
 
-def _finish(draft: _Draft, outputs: Sequence[tuple[str, str]], schema: Mapping[str, Json] | None = None) -> None:
+def _finish(draft: _Draft, outputs: Sequence[tuple[str, str]]) -> None:
     properties: dict[str, Any] = {port: {} for _, port in outputs}
-    if schema is not None:
-        properties[ROWS] = dict(schema)
     draft.node("output", "output", {"schema": {"type": "object", "properties": properties}})
     for node, port in outputs:
         draft.edge(node, port, "output", port)

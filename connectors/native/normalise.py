@@ -129,11 +129,20 @@ def _tool(tool: dict[str, Any], pointer: str, rewriting: Rewriting, sources: Map
             del tool["rest_query_params"]
     if "api_mapping" in tool:
         _replace(tool, pointer, rewriting, "api_mapping", "request", lambda: request_of(tool, sources))
+    _limit(tool)
     filters = [tool.pop(name, None) for name in ("filter_groups", "return_fields", "having", "order_by", "limit")]
     answered = any(name in tool for name in ("sql", "request", "graph"))
     if not answered and len(tool.get("source_ids", ())) == 1 and any(filters):
         tool["sql"] = select_of(tool, tool["source_ids"][0], *filters)
         rewriting.came_from(f"{pointer}/sql", pointer)
+
+
+def _limit(tool: dict[str, Any]) -> None:
+    """The tool's own `limit` is what its limit parameter means when it is not given."""
+    if isinstance(tool.get("limit"), int) and "sql" not in tool:
+        for parameter in _dicts(tool.get("parameters")):
+            if parameter.get("name") == "limit" and parameter.get("required") is False:
+                parameter.setdefault("default", tool["limit"])
 
 
 def _replace(

@@ -158,6 +158,16 @@ def test_a_bare_graph_is_a_connector_of_one_tool(tmp_path: Path) -> None:
     assert [node.id for node in tool.graph.nodes] == ["in", "out"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "category"), [("rows", "READ"), ("request", "ACTION"), ("tool", "ACTION"), ("x", "ACTION")]
+)
+def test_a_bare_graph_reads_unless_a_node_may_write(tmp_path: Path, kind: str, category: str) -> None:
+    path = tmp_path / "some.bgl.json"
+    path.write_text(json.dumps({"nodes": [{"id": "n", "type": kind}], "edges": []}))
+    (tool,) = load(path).tools
+    assert tool.category == category
+
+
 def test_a_tool_that_is_a_graph_takes_what_the_graph_asks_for(tmp_path: Path) -> None:
     board = [drop("tools/1/request"), put("tools/1/graph", BOARD), put("tools/1/parameters", [])]
     tool = load(written(tmp_path, *board)).tool("zoo", "feed_animal")

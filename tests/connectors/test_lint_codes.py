@@ -75,6 +75,7 @@ FAULTS: list[tuple[str, list[Change], str]] = [
         [put("sources/0/contract", "evolve"), put(SQL, "SELECT age FROM animals WHERE species = :species LIMIT 1")],
         "'age'",
     ),
+    ("COLUMN_TYPE_UNKNOWN", [put("sources/0/schema/id", "intt")], "'intt'"),
     ("PARAMETER_UNBOUND", [put(SQL, "SELECT id FROM animals WHERE species = :specis LIMIT 1")], "':specis'"),
     ("PARAMETER_UNBOUND", [put("tools/1/request/url", "https://api.example.com/animals/{animal}/feed")], "'animal'"),
     ("PARAMETER_UNUSED", [put(SQL, "SELECT id FROM animals WHERE id > 1 LIMIT 1")], "changes nothing"),
@@ -244,3 +245,22 @@ def test_a_document_that_is_sound_stays_as_it_was() -> None:
     before = sound()
     lint(text())
     assert before == SOUND
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT y FROM (SELECT x + 1 AS y FROM (SELECT id AS x FROM animals)) WHERE y > length(:species) LIMIT 3",
+        "WITH c AS (SELECT id AS n FROM animals) SELECT n FROM c WHERE n > length(:species) LIMIT 1",
+        "SELECT list_transform([1, 2], lambda x: x + id) AS l FROM animals WHERE species = :species LIMIT 1",
+        "SELECT species, count(*) AS n FROM animals WHERE species = :species GROUP BY 1 HAVING n > 1 ORDER BY n LIMIT 4",
+        "SELECT u.v FROM animals, unnest([1, 2]) AS u(v) WHERE species = :species LIMIT 3",
+        "SELECT id FROM animals WHERE EXISTS (SELECT 1 FROM cages WHERE size > id) AND species = :species LIMIT 3",
+        "SELECT day FROM (VALUES (1), (2)) t(day) JOIN animals a ON a.id = day WHERE species = :species LIMIT 3",
+        "SELECT id, row_number() OVER () AS rn FROM animals WHERE species = :species QUALIFY rn < 3 LIMIT 3",
+        "SELECT ID, Species FROM Animals WHERE SPECIES = :species LIMIT 3",
+        'SELECT "id" FROM "animals" WHERE species = :species LIMIT 3',
+    ],
+)
+def test_sound_sql_of_every_shape_has_no_finding(statement: str) -> None:
+    assert codes(put(SQL, statement)) == []
