@@ -99,7 +99,8 @@ class PostgresSession:
         known = self._described.get(key)
         if known is None or known[0] <= time.monotonic():
             try:
-                columns = self._describe(query.sql, query.values)
+                # Inside of parentheses nothing but a query can be, whatever our check of the SQL may have missed.
+                columns = self._describe(f"SELECT * FROM ({query.sql}\n) AS jackfield", query.values)
             except Exception as error:
                 raise failure(error, self._dsn) from None
             known = self._described[key] = (time.monotonic() + DESCRIBED_FOR_S, columns)

@@ -262,6 +262,10 @@ async def test_rows_are_kept_only_when_a_time_is_given(place: Place) -> None:
         assert counts == [2, 4, 4]
 
 
+async def run(config: AtDatabase, on: Stand) -> None:
+    await query_node.run(config, {"$arguments": {"x": 1}}, on)
+
+
 @pytest.mark.anyio
 async def test_a_cancelled_query_at_the_database_ends_too(place: Place) -> None:
     async with stand() as on:
@@ -269,7 +273,7 @@ async def test_a_cancelled_query_at_the_database_ends_too(place: Place) -> None:
             {"engine": place.engine, "dsn": place.dsn, "sql": "SELECT a FROM slow WHERE :x = 1"}
         )
         async with anyio.create_task_group() as group:
-            group.start_soon(query_node.run, config, {"$arguments": {"x": 1}}, on)
+            group.start_soon(run, config, on)
             await place.until(RUNNING, lambda running: running == 1, 5)
             group.cancel_scope.cancel()
         assert await place.until(RUNNING, lambda running: running == 0, 5) < 1
