@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from ...graphs.findings import Finding
-from .secrets import KINDS, SECRET_FIELD
+from ..secret_text import KINDS
+from .secrets import SECRET_FIELD
 
 SECRET_CODES: Final = frozenset(("SECRET_LITERAL", "SECRET_IN_URL", "AUTH_LITERAL_SECRET"))
 # Also where the file is no JSON yet, and no rule has seen it.

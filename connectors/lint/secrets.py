@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ...graphs.findings import Finding
+from ..native.authorisation import NAMING_FIELDS, authorisations
+from ..secret_text import KINDS, random_looking
 from .subject import Subject, texts
 
-VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LOOKS_LIKE_A_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 REFERENCE: Final = re.compile(r"\{\{\s*env:[A-Za-z_][A-Za-z0-9_]*\s*\}\}")
 SECRET_FIELD: Final = re.compile(
     r"secret|passw|passphrase|token|api[_-]?key|authori[sz]ation|credential", re.IGNORECASE
 )
-NAMING_FIELDS: Final = ("secret_key", "user_secret_key", "pass_secret_key")
 # Names, not secrets, although they have such a word in them.
 HARMLESS_FIELDS: Final = frozenset(
     ("header_name", "cursor_param", "token_url", "max_token_estimate", "page_token_param")
 )
 
-KINDS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
-    ("a live or test API key", re.compile(r"\b[sr]k_(live|test)_[A-Za-z0-9]{8,}")),
-    ("an AWS access key", re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("a GitHub token", re.compile(r"\b(gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})")),
-    ("a Slack token", re.compile(r"\bxox[abposr]-[A-Za-z0-9-]{10,}")),
-    ("a Google API key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}")),
-    ("an API key", re.compile(r"\bsk-[A-Za-z0-9_-]{20,}")),
-    ("a JSON Web Token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")),
-    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
-    ("a password in an address", re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s:@]+:(?!\{\{)[^/\s@{]+@", re.IGNORECASE)),
-    ("a password in a DSN", re.compile(r"\bpassword\s*=\s*(?!\{\{)[^\s{]+", re.IGNORECASE)),
-    ("bearer or basic credentials", re.compile(r"^(bearer|basic)\s+[A-Za-z0-9+/=_.-]{12,}$", re.IGNORECASE)),
-)
 ENVIRONMENT_HINT: Final = "Put it into an environment variable and write its name, or {{ env:NAME }}."
 
 
@@ -44,8 +29,7 @@ def secrets(subject: Subject) -> Iterator[Finding]:
     document = subject.parts.document
     for pointer, text in texts(document, ""):
         yield from _literal(subject, pointer, text)
-    for pointer, owner, auth in _authorisations(document):
-        yield from _names(subject, pointer, owner, auth)
+    for pointer, owner, auth in authorisations(document):
         yield from _oauth2(subject, pointer, owner, auth)
     for index, source in enumerate(_dicts(document.get("sources"))):
         yield from _in_url(subject, f"/sources/{index}", source)
@@ -55,7 +39,7 @@ def secrets(subject: Subject) -> Iterator[Finding]:
 def _literal(subject: Subject, pointer: str, text: str) -> Iterator[Finding]:
     field = pointer.rpartition("/")[2]
     if field in NAMING_FIELDS:
-        return  # has a rule of its own
+        return  # checked when the file is read: such a connector is not served
     in_url = field in ("url", "base_url")
     for kind, pattern in KINDS:
         if pattern.search(text):
@@ -68,38 +52,6 @@ def _literal(subject: Subject, pointer: str, text: str) -> Iterator[Finding]:
     if secret_field and not in_text and random_looking(REFERENCE.sub("", text)):
         message = f"'{field}' holds what looks like a secret."
         yield subject.finding("SECRET_LITERAL", pointer, message, ENVIRONMENT_HINT, owner_of(pointer))
-
-
-def random_looking(text: str) -> bool:
-    """Whether a text is long, of one word, and as mixed as keys are."""
-    if len(text) < 16 or re.search(r"\s", text) or LOOKS_LIKE_A_NAME.fullmatch(text) or text.startswith(":"):
-        return False
-    counts = Counter(text)
-    entropy = -sum(n / len(text) * math.log2(n / len(text)) for n in counts.values())
-    return entropy > 3.3 and any(c.isdigit() for c in text)
-
-
-def _authorisations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    for name in ("sources", "tools", "saves"):
-        for index, item in enumerate(_dicts(document.get(name))):
-            holder = item.get("request") if name == "tools" else item
-            pointer = f"/{name}/{index}" + ("/request" if name == "tools" else "")
-            if isinstance(holder, Mapping) and isinstance(holder.get("auth"), Mapping):
-                yield f"{pointer}/auth", str(item.get("id", "")), holder["auth"]
-
-
-def _names(subject: Subject, pointer: str, owner: str, auth: Mapping[str, Any]) -> Iterator[Finding]:
-    for field in NAMING_FIELDS:
-        value = auth.get(field)
-        if not isinstance(value, str) or (VARIABLE.fullmatch(value) and not _is_secret(value)):
-            continue
-        message = f"'{field}' of '{owner}' is not the name of an environment variable; what stands there is never sent."
-        hint = 'Write the name alone: "secret_key": "SHOP_TOKEN".'
-        yield subject.finding("AUTH_LITERAL_SECRET", f"{pointer}/{field}", message, hint, owner)
-
-
-def _is_secret(text: str) -> bool:
-    return any(pattern.search(text) for _, pattern in KINDS) or random_looking(text)
 
 
 def _oauth2(subject: Subject, pointer: str, owner: str, auth: Mapping[str, Any]) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from ...graphs.model import Json
 from ..model import Source
 from ..text import FileText
 from . import document as fields
+from .authorisation import refuse_literal_secrets
 from .kinds import request_configuration, save_configuration, source_configuration
 from .normalise import normalise
 from .rewriting import Rewriting, objects
@@ -55,6 +56,7 @@ def parts_of(file: FileText) -> Parts:
     for note in rewriting.notes:
         place = file.place(note.place.pointer)
         parts.findings.append(Finding(note.code, note.severity, note.message, place, note.hint))
+    refuse_literal_secrets(document, parts.report)
     parts.top = validated(fields.Top, document, "", parts.report)
     _sources(parts)
     _saves(parts)

@@ -253,7 +253,7 @@ def test_a_document_that_is_sound_stays_as_it_was() -> None:
         "SELECT y FROM (SELECT x + 1 AS y FROM (SELECT id AS x FROM animals)) WHERE y > length(:species) LIMIT 3",
         "WITH c AS (SELECT id AS n FROM animals) SELECT n FROM c WHERE n > length(:species) LIMIT 1",
         "SELECT list_transform([1, 2], lambda x: x + id) AS l FROM animals WHERE species = :species LIMIT 1",
-        "SELECT species, count(*) AS n FROM animals WHERE species = :species GROUP BY 1 HAVING n > 1 ORDER BY n LIMIT 4",
+        "SELECT species, count(*) n FROM animals WHERE species = :species GROUP BY 1 HAVING n > 1 ORDER BY n LIMIT 4",
         "SELECT u.v FROM animals, unnest([1, 2]) AS u(v) WHERE species = :species LIMIT 3",
         "SELECT id FROM animals WHERE EXISTS (SELECT 1 FROM cages WHERE size > id) AND species = :species LIMIT 3",
         "SELECT day FROM (VALUES (1), (2)) t(day) JOIN animals a ON a.id = day WHERE species = :species LIMIT 3",

@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from connector_documents import Change, put, text
+from connector_documents import Change, put, text, written
 
+from jackfield.connectors.catalog import load
 from jackfield.connectors.lint import lint, lint_all
 from jackfield.connectors.lint.masking import masked
 from jackfield.graphs.findings import Finding, Severity
@@ -58,6 +59,24 @@ def test_sec_12_names_and_references_are_no_secrets(place: str) -> None:
         if place.endswith("dsn") and not value.startswith("{{"):
             continue
         assert not [code for code in errors(put(place, value)) if code.startswith(("SECRET_", "AUTH_"))]
+
+
+@pytest.mark.parametrize(
+    "value", ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "my secret", "aB3xK9mQ2rT7vZ1pL5wN", "{{ env:A }}x"]
+)
+def test_sec_12_a_connector_whose_secret_key_is_a_secret_is_not_served(value: str, tmp_path: Path) -> None:
+    catalog = load(written(tmp_path, put("sources/0/auth/secret_key", value)))
+    assert not catalog.connectors
+    (finding,) = catalog.findings
+    assert finding.code == "AUTH_LITERAL_SECRET"
+    assert value not in f"{finding.message} {finding.hint}"
+
+
+@pytest.mark.parametrize(
+    "value", ["ZOO_TOKEN", "zoo_service_token_v2_production", "{{ env:ZOO_TOKEN }}", "T0KEN_9F8Q7"]
+)
+def test_sec_12_the_name_of_a_variable_is_one_in_any_case(value: str, tmp_path: Path) -> None:
+    assert load(written(tmp_path, put("sources/0/auth/secret_key", value))).findings == ()
 
 
 def test_sec_12_a_secret_in_a_file_that_is_no_json_is_covered_too() -> None:
