@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import traceback
 from dataclasses import dataclass
 from typing import Final
 
 import click
 
-from ...graphs.errors import JackfieldError
+from ...graphs.errors import Code, JackfieldError
 
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE, as any Unix filter whose reader has left
 SHOWN_DETAILS: Final = 12
+TRACEBACK: Final = "JACKFIELD_TRACEBACK"
 
 
 @dataclass
@@ -35,6 +38,16 @@ def show_error(error: JackfieldError, as_json: bool) -> None:
         return
     for line in lines_of(error):
         click.echo(line, err=True)
+
+
+def of_bug(error: Exception) -> JackfieldError:
+    """What a person is told of a failure that nobody foresaw. Its trace may hold secrets, so it is shown on demand."""
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    hint = (
+        "Please report it." if os.environ.get(TRACEBACK) else f"Set {TRACEBACK}=1 to see where, and please report it."
+    )
+    return JackfieldError(Code.INTERNAL_ERROR, f"Jackfield failed by a bug: {type(error).__name__}.", hint)
 
 
 def lines_of(error: JackfieldError) -> list[str]:

@@ -8,7 +8,7 @@ import click
 
 from ...connectors.lint import lint_all
 from ...connectors.lint.subject import Columns
-from ...graphs.findings import has_errors
+from ...graphs.findings import Severity, has_errors
 from .failures import errors_as_json
 from .findings import FORMATS
 
@@ -27,7 +27,8 @@ def command(paths: tuple[Path, ...], format: str, online: bool, strict: bool) ->
     chosen = paths or (Path(),)
     linted = lint_all(chosen, columns=_columns(chosen) if online else None)
     click.echo(FORMATS[format](linted.findings, linted.texts))
-    return int(has_errors(linted.findings) or (strict and bool(linted.findings)))
+    warned = any(finding.severity is Severity.WARNING for finding in linted.findings)
+    return int(has_errors(linted.findings) or (strict and warned))
 
 
 def _columns(paths: tuple[Path, ...]) -> Columns:

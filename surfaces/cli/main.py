@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import click
 
 from ...graphs.errors import Code, JackfieldError
-from .failures import INTERRUPTED, PIPE_CLOSED, Invocation, show_error
+from .failures import INTERRUPTED, PIPE_CLOSED, Invocation, of_bug, show_error
 
 
 class Listed(NamedTuple):
@@ -101,4 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         show_error(JackfieldError(Code.CANCELLED, "Cancelled.", "Nothing is left running."), invocation.as_json)
         return INTERRUPTED
+    except Exception as error:
+        failure = of_bug(error)
+        show_error(failure, invocation.as_json)
+        return failure.exit_code
     return result if isinstance(result, int) else 0

@@ -12,7 +12,7 @@ from typing import Any
 
 from jackfield.surfaces.demo_world import TOKEN, live_api
 
-from .snippets import blocks, commands, prepare, run_shell
+from .snippets import Command, blocks, commands, prepare, run_shell, same
 
 
 def update(page: Path) -> None:
@@ -27,9 +27,9 @@ def update(page: Path) -> None:
                 with contextlib.redirect_stdout(io.StringIO()):
                     exec(compile(block.body, str(page), "exec"), names)
             if block.output is not None:
-                body = printed(block.output, folder)
+                body = printed(Command(block.output, block.body), folder)
             elif block.kind == "sh":
-                body = "".join(f"$ {command.text}\n{printed(command.text, folder)}" for command in commands(block))
+                body = "".join(f"$ {command.text}\n{printed(command, folder)}" for command in commands(block))
             else:
                 continue
             start = block.start + shift
@@ -38,8 +38,12 @@ def update(page: Path) -> None:
     page.write_text(text, "utf-8")
 
 
-def printed(command: str, folder: Path) -> str:
-    found = run_shell(command, folder).strip("\n").replace(f"{folder}/", "")
+def printed(command: Command, folder: Path) -> str:
+    """What the command prints; as the page has it, where that still holds."""
+    found = run_shell(command.text, folder)
+    if command.expected and same(command.expected, found):
+        return command.expected.strip("\n") + "\n"
+    found = found.strip("\n").replace(f"{folder}/", "")
     return "".join(f"{line.rstrip()}\n" for line in found.splitlines())
 
 

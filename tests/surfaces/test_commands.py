@@ -298,3 +298,11 @@ def test_the_example_is_the_demos_connector() -> None:
     for name in ("shop.connector.json", "shop.eval.yaml", "data/regions.csv"):
         example: Any = (ROOT / "examples" / "shop" / name).read_bytes()
         assert example == (ROOT / "surfaces" / "demo" / name).read_bytes(), name
+
+
+def test_the_examples_lint_without_a_finding_and_answer(cli: Cli) -> None:
+    linted = cli("lint", ROOT / "examples", "--strict")
+    assert linted.code == 0, linted.out
+    assert cli("eval", ROOT / "examples" / "trips").code == 0
+    rows = cli("call", ROOT / "examples" / "trips", "load_by_line", "since=2026-05-02", "--format", "json").json["rows"]
+    assert [row["line"] for row in rows] == ["Harbour", "Island"]

@@ -87,3 +87,16 @@ def test_the_listed_commands_are_those_that_exist() -> None:
         command = group.get_command(None, listed.name)  # type: ignore[arg-type]
         assert command is not None
         assert command.name == listed.name
+
+
+def test_a_bug_is_an_error_with_its_exit_code_and_a_trace_on_demand(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("secret-word")
+
+    monkeypatch.setattr("jackfield.surfaces.cli.list.open_app", broken)
+    outcome = cli("list")
+    assert outcome.code == 5
+    assert outcome.err.startswith("INTERNAL_ERROR: Jackfield failed by a bug: ZeroDivisionError.")
+    assert "secret-word" not in outcome.err
+    monkeypatch.setenv("JACKFIELD_TRACEBACK", "1")
+    assert "Traceback" in cli("list").err
