@@ -20,7 +20,7 @@ KINDS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("a JSON Web Token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*")),
     ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
     ("a password in an address", re.compile(r"\b[a-z][a-z0-9+.-]*://[^/\s:@]+:(?!\{\{)[^/\s@{]+@", re.IGNORECASE)),
-    ("a password in a DSN", re.compile(r"\bpassword\s*=\s*(?!\{\{)[^\s{]+", re.IGNORECASE)),
+    ("a password in a DSN", re.compile(r"\bpassword\s*=\s*[^\s{:'\"?$(]{4,}", re.IGNORECASE)),
     ("bearer or basic credentials", re.compile(r"^(bearer|basic)\s+[A-Za-z0-9+/=_.-]{12,}$", re.IGNORECASE)),
 )
 

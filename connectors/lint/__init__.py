@@ -107,19 +107,18 @@ def lint_all(
         except OSError:
             continue  # reported as unreadable
         texts[str(path)] = masked(content, found)
-        slug = _slug(path)
+        slug, place = _slug(path)
         if slug and slugs.setdefault(slug, path) != path:
             message = f"The slug '{slug}' is taken by {slugs[slug]}, which is served in its place."
-            place = Place(str(path), "/slug", 1, 1)
             findings.append(Finding("DUPLICATE_SLUG", Severity.ERROR, message, place, "Give one of them another slug."))
     return Linted(in_order(findings), texts)
 
 
-def _slug(path: Path) -> str:
+def _slug(path: Path) -> tuple[str, Place]:
     file = text.read_file(path)
     if isinstance(file, Finding) or not NATIVE.matches(file.value):
-        return ""
-    return str(file.value.get("slug") or "")
+        return "", Place(str(path))
+    return str(file.value.get("slug") or ""), file.place("/slug")
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -79,6 +79,13 @@ def test_sec_12_the_name_of_a_variable_is_one_in_any_case(value: str, tmp_path: 
     assert load(written(tmp_path, put("sources/0/auth/secret_key", value))).findings == ()
 
 
+def test_sec_12_sql_that_compares_passwords_holds_none() -> None:
+    statement = "SELECT id FROM animals WHERE species = :species AND keeper = lower('password') LIMIT 1"
+    assert errors(put("tools/0/sql", statement)) == []
+    bound = "SELECT name FROM keepers WHERE password = :cage LIMIT 1"
+    assert errors(put("tools/3/sql", bound)) == []
+
+
 def test_sec_12_a_secret_in_a_file_that_is_no_json_is_covered_too() -> None:
     broken = '{ "secret_key": "hunter2secret!", "token": "9f8Qz71LmV03xRtBk2Yd9f8Qz7", "a": AKIAIOSFODNN7EXAMPLE }'
     (finding,) = lint(broken)
