@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The order matters: what is set must be set before `lock_configuration`, and the zone before it too. Not among them is
 # `disabled_filesystems`, which makes the database unable to spill.
 LOCKS: Final = (
-    "SET TimeZone = 'UTC'",
+    "SET GLOBAL TimeZone = 'UTC'",  # without GLOBAL a cursor has the zone of the machine
     "SET autoinstall_known_extensions = false",
     "SET autoload_known_extensions = false",
     "SET allow_community_extensions = false",
