@@ -7,6 +7,7 @@ Every limit is here: connect and read timeouts, one total deadline, connections 
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Egress:
     ) -> None:
         self.settings = settings or EgressSettings()
         self._dialer = Dialer(dial_policy, resolver)
-        self._opened: httpcore2.AsyncConnectionPool | None = None
+        self._pools: dict[str, httpcore2.AsyncConnectionPool] = {}  # by scheme
         self._hosts: dict[str, _Turn] = {}
 
     async def send(self, request: Request) -> Response:
@@ -97,7 +98,7 @@ class Egress:
             ) from None
 
     async def _exchange(self, core: httpcore2.Request, request: Request, cap: int, state: _State) -> Response:
-        reply = await self._pool().handle_async_request(core)
+        reply = await self._pool(core.url.scheme.decode()).handle_async_request(core)
         try:
             headers = self._checked_reply_headers(reply.headers, state.origin)
             body = await _body(reply, headers, cap, state.origin)
@@ -105,20 +106,24 @@ class Egress:
             await reply.aclose()
         return Response(reply.status, headers, body, request.url)
 
-    def _pool(self) -> httpcore2.AsyncConnectionPool:
-        if self._opened is None:  # made on first use: a TLS context takes some milliseconds
+    def _pool(self, scheme: str) -> httpcore2.AsyncConnectionPool:
+        if scheme not in self._pools:
             settings = self.settings
-            context = httpx2.create_ssl_context(trust_env=False)
-            if settings.ca_file:
-                context.load_verify_locations(settings.ca_file)
-            self._opened = httpcore2.AsyncConnectionPool(
-                ssl_context=context,
+            self._pools[scheme] = httpcore2.AsyncConnectionPool(
+                ssl_context=self._tls_context() if scheme == "https" else None,
                 max_connections=settings.max_connections,
                 keepalive_expiry=settings.keepalive_s,
                 http2=settings.http2,
                 network_backend=self._dialer,
             )
-        return self._opened
+        return self._pools[scheme]
+
+    def _tls_context(self) -> ssl.SSLContext:
+        """Takes some 20 ms, so it is made when first needed."""
+        context = httpx2.create_ssl_context(trust_env=False)
+        if self.settings.ca_file:
+            context.load_verify_locations(self.settings.ca_file)
+        return context
 
     def _core_request(self, request: Request, url: httpx2.URL, state: _State) -> httpcore2.Request:
         target = url.raw_path
@@ -166,9 +171,8 @@ class Egress:
                 del self._hosts[origin]
 
     async def aclose(self) -> None:
-        if self._opened is not None:
-            await self._opened.aclose()
-            self._opened = None
+        while self._pools:
+            await self._pools.popitem()[1].aclose()
 
     async def __aenter__(self) -> Egress:
         return self

@@ -44,8 +44,10 @@ class RawServer:
         self._socket = listener()
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
 
     def _say(self, reply: bytes) -> Script:
         async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,22 +66,26 @@ class RawServer:
         finally:
             writer.close()
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, sock=self._socket))
-        self._loop.run_forever()
+    async def _run(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._serve, sock=self._socket)
+        self._ready.set()
+        await self._stop.wait()
         server.close()
-        tasks = asyncio.all_tasks(self._loop)
-        for task in tasks:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
             task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self._loop.run_until_complete(asyncio.sleep(0))  # transports close in the turn after their tasks
-        self._loop.close()
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)  # transports close in the turn after their tasks
 
     def __enter__(self) -> Self:
         self._thread.start()
+        assert self._ready.wait(10), "the raw server did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        assert self._loop is not None
+        assert self._stop is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(10)
+        assert not self._thread.is_alive(), "the raw server did not stop"
