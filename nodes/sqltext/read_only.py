@@ -229,13 +229,9 @@ def _hidden(sql: str, dialect: Dialect) -> Iterator[Problem]:
             yield Problem(
                 "SQL_HIDDEN", "A comment inside of a comment.", "Databases disagree where it ends.", start, start + 2
             )
-        if dialect != "mysql":
-            continue
-        if any(mark in gap for mark in ("/*!", "/*M!", "/*+")):
-            yield Problem(
-                "SQL_HIDDEN", "MySQL runs what stands in /*! … */ and /*+ … */.", "Leave it out.", start, start + 3
-            )
-        at = gap.find("--")
-        if at >= 0 and not (gap[at + 2 : at + 3] or "\n").isspace():
-            hint = "Write a blank behind it."
-            yield Problem("SQL_HIDDEN", "To MySQL, -- without a blank is no comment.", hint, start + at, start + at + 2)
+        if dialect == "mysql" and any(mark in gap for mark in ("/*!", "/*M!")):
+            yield Problem("SQL_HIDDEN", "MySQL runs what stands in /*! … */.", "Leave it out.", start, start + 3)
+    for token in tokens(sql, dialect):
+        if token.token_type is TokenType.HINT:
+            message = "A hint (/*+ … */) may change how a server guards itself."
+            yield Problem("SQL_HIDDEN", message, "Leave it out.", token.start, token.end + 1)
