@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ...graphs.errors import Code, JackfieldError
+
+
+class TableChangedError(Exception):
+    """The table is not as it was described. `error` is what the caller is told if it is so once more."""
+
+    def __init__(self, error: JackfieldError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class Kind(StrEnum):
@@ -63,6 +71,29 @@ def chosen(columns: Sequence[Column], names: Sequence[str] | None) -> tuple[Colu
     wanted = {name.lower() for name in names}
     some = tuple(column for column in columns if column.name.lower() in wanted)
     return some or tuple(sorted(columns, key=lambda column: column.kind is Kind.OPAQUE)[:1])
+
+
+def arrived(asked: Sequence[Column], found: Sequence[Column], plain: Callable[[str], str]) -> tuple[Column, ...]:
+    """The columns of a result: those asked for as they are by what has come now, the others as they were asked for.
+
+    Raises TableChangedError when they are not those that were asked for: the table is not as it was described.
+    """
+    if not asked:
+        return tuple(found)
+    same = len(asked) == len(found) and all(
+        was.name == now.name and (was.select != plain(was.name) or now.select == was.select)
+        for was, now in zip(asked, found, strict=True)
+    )
+    if not same:
+        raise TableChangedError(
+            JackfieldError(
+                Code.SCHEMA_CHANGED,
+                "The columns of the result changed while it was read.",
+                "Try again.",
+                {"expected": [column.name for column in asked], "found": [column.name for column in found]},
+            )
+        )
+    return tuple(now if was.select == plain(was.name) else was for was, now in zip(asked, found, strict=True))
 
 
 def missing_table(table: str, available: Sequence[str], place: str) -> JackfieldError:

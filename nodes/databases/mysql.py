@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...graphs.errors import Code, JackfieldError
 from .arrow import whole
-from .columns import Column, ambiguous, missing_table
+from .columns import Column, ambiguous, arrived, missing_table
 from .dsn import Dsn
 from .mysql_failures import failure
 from .mysql_types import DOUBLE, FLOAT, INTEGERS, MySQLDialect, batch_of, columns_of, quoted, schema_of
@@ -81,11 +81,11 @@ class MySQLSession:
             self._run(self._connection.query("START TRANSACTION READ ONLY"))
             self._guarded = True
         if query.values:
-            columns, rows = self._run(self._prepared(query.sql, query.values))
-            columns = query.columns or columns
+            found, rows = self._run(self._prepared(query.sql, query.values))
+            columns = arrived(query.columns, found, quoted)
             return Rows(schema_of(columns), iter([batch_of(rows, schema_of(columns), columns)]))
         found = self._run(self._begin(query.sql))
-        columns = query.columns or found
+        columns = arrived(query.columns, found, quoted)
         return Rows(schema_of(columns), self._batches(schema_of(columns), columns))
 
     def statement(self, query: Query) -> Query:

@@ -6,8 +6,9 @@ import re
 from typing import Any, Final
 
 from ...graphs.errors import Code, JackfieldError
+from .columns import TableChangedError
 from .dsn import Dsn
-from .session import ConnectionLostError, TableChangedError
+from .session import ConnectionLostError
 
 AUTHENTICATION: Final = (1045, 1698, 1251, 2059)
 NO_DATABASE: Final = (1044, 1049)

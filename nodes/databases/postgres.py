@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 from .arrow import Reading, bound, fitted, whole
-from .columns import Column, ambiguous, missing_table
+from .columns import Column, ambiguous, arrived, missing_table
 from .dsn import Dsn
 from .postgres_failures import failure
 from .postgres_types import PostgresDialect, columns_of, parts_of, quoted
@@ -87,7 +87,7 @@ class PostgresSession:
             reader = _reader(cursor)
         except Exception as error:
             raise failure(error, self._dsn) from None
-        reading = Reading(reader.schema, query.columns or columns_of(reader.schema))
+        reading = Reading(reader.schema, arrived(query.columns, columns_of(reader.schema), quoted))
         return Rows(reading.schema, self._batches(reader, reading), reading.open)
 
     def statement(self, query: Query) -> Query:

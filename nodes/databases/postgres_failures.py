@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from ...graphs.errors import Code, JackfieldError
+from .columns import TableChangedError
 from .dsn import Dsn
-from .session import ConnectionLostError, TableChangedError
+from .session import ConnectionLostError
 
 # SQLSTATE by code, else by its class of two letters.
 DRIVERS: Final = ("adbc_driver_manager", "pyarrow")

@@ -16,8 +16,9 @@ from ..base import Context, Lease
 from ..blocking import in_thread
 from ..table import Table
 from .arrow import fitted, whole
+from .columns import TableChangedError
 from .dsn import Dsn
-from .session import ConnectionLostError, Rows, Session, TableChangedError
+from .session import ConnectionLostError, Rows, Session
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -45,14 +45,6 @@ class ConnectionLostError(Exception):
         self.error = error
 
 
-class TableChangedError(Exception):
-    """The table is not as it was described. `error` is what the caller is told if it is so once more."""
-
-    def __init__(self, error: JackfieldError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
 class Session(Protocol):
     """Methods raise JackfieldError, ConnectionLostError or TableChangedError.
 

@@ -10,8 +10,9 @@ import anyio
 from ...graphs.errors import Code, JackfieldError
 from ..base import Context, Lease
 from ..blocking import in_thread
+from .columns import TableChangedError
 from .pull import Database, leased
-from .session import ConnectionLostError, Session, TableChangedError
+from .session import ConnectionLostError, Session
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -12,10 +12,11 @@ from pydantic import Field, model_validator
 from ...graphs.errors import Code, JackfieldError
 from ..base import Context, Lease
 from ..blocking import in_thread
+from ..databases.columns import TableChangedError
 from ..databases.dsn import Dsn, Engine, Tls, address
 from ..databases.engines import database
 from ..databases.pull import leased
-from ..databases.session import ConnectionLostError, Session, TableChangedError
+from ..databases.session import ConnectionLostError, Session
 from ..databases.writing import unknown
 from ..table import Table
 from .base import CanSave, SaveConfiguration, Saved
@@ -134,14 +135,20 @@ async def can_save_into(engine: Engine, config: DatabaseSave, context: Context, 
 
 
 def check_types(
-    schema: pa.Schema, accepted: dict[str, frozenset[str] | None], names: dict[str, str], target: str
+    rows: pa.Schema,
+    written: pa.Schema,
+    accepted: Mapping[str, frozenset[str] | None],
+    names: Mapping[str, str],
+    target: str,
 ) -> None:
-    """Raises TYPE_MISMATCH for a column of the rows that the target's column would take only by changing its values."""
-    for field in schema:
+    """Raises TYPE_MISMATCH for a column of the rows that the target's column would take only by changing its values.
+
+    `written` is how the rows go out; a column of nothing but nulls fits everywhere.
+    """
+    for came, field in zip(rows, written, strict=True):
         takes = accepted[field.name]
-        found = family(field.type)
-        if takes is not None and found not in takes and found != "null":
-            raise mismatch(field.name, str(field.type), names[field.name], target)
+        if takes is not None and family(came.type) != "null" and family(field.type) not in takes:
+            raise mismatch(field.name, str(came.type), names[field.name], target)
 
 
 def plain(schema: pa.Schema) -> tuple[pa.Schema, Callable[[pa.RecordBatch], pa.RecordBatch]]:

@@ -6,6 +6,7 @@ other columns is made beside the old one, which it replaces in one rename.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -56,6 +57,25 @@ class MySQLSave(DatabaseSave):
 
 
 def write(job: Job) -> int | None:
+    if not job.idempotency_key:
+        return _write(job)
+    # Two saves with one key: the second waits for the first, and then finds its record.
+    lock = literal(
+        "jackfield:" + hashlib.sha256(f"{job.idempotency_key}\0{job.config.table}".encode()).hexdigest()[:50]
+    )
+    if job.session.rows(f"SELECT GET_LOCK({lock}, {int(job.config.timeout_s)})")[0][0] != 1:
+        raise JackfieldError(
+            Code.OVERLOADED,
+            f"Another save into '{job.config.table}' with the same idempotency key is still under way.",
+            "Try again when it is done.",
+        )
+    try:
+        return _write(job)
+    finally:
+        job.session.tidy(f"DO RELEASE_LOCK({lock})")
+
+
+def _write(job: Job) -> int | None:
     session = job.session
     name = session.dialect.relation(job.config.table).sql
     _make_records(job)
@@ -114,7 +134,9 @@ def _change(job: Job, target: str) -> None:
     there = _columns(job, target)
     same_columns(schema.names, [name for name in there if name in schema.names], config.table, list(there))
     _check_engine(job, target)
-    check_types(schema, {name: ACCEPTED.get(there[name]) for name in schema.names}, there, config.table)
+    check_types(
+        job.rows.schema, schema, {name: ACCEPTED.get(there[name]) for name in schema.names}, there, config.table
+    )
     rows = job.rows.changed(change)
     if config.mode == "overwrite":
         session.run(f"DELETE FROM {target}")
@@ -238,14 +260,13 @@ def _make_records(job: Job) -> None:
 
 
 def _recorded(job: Job) -> int | None:
-    """The rows saved under the idempotency key before; a second save under way with it waits here for the first."""
+    """The rows saved under the idempotency key before."""
     if not job.idempotency_key:
         return None
     records = _records(job.session.dialect.relation(job.config.table).sql)
     key, table = literal(job.idempotency_key), literal(job.config.table)
-    job.session.run(f"INSERT IGNORE INTO {records} (`key`, target) VALUES ({key}, {table})")
-    found = job.session.rows(f"SELECT `rows` FROM {records} WHERE `key` = {key} AND target = {table} FOR UPDATE")
-    return None if not found or found[0][0] is None else int(found[0][0])
+    found = job.session.rows(f"SELECT `rows` FROM {records} WHERE `key` = {key} AND target = {table}")
+    return int(found[0][0]) if found else None
 
 
 def _named(name: str) -> str:

@@ -88,7 +88,7 @@ def _change(job: Job) -> None:
         there = _columns(job)
     same_columns(names, [name for name in there if name in names], config.table, list(there))
     base = {name: there[name][0] for name in names}
-    check_types(schema, {name: ACCEPTED.get(base[name]) for name in names}, base, config.table)
+    check_types(job.rows.schema, schema, {name: ACCEPTED.get(base[name]) for name in names}, base, config.table)
     exact = _exact(schema, base)
     if config.mode != "upsert" and exact is not None:
         session.ingest(config.table, job.rows.reader(exact, lambda batch: change(batch).cast(exact)), temporary=False)

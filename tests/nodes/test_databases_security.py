@@ -17,7 +17,8 @@ from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.databases.dsn import Engine, address, parse
 from jackfield.nodes.databases.engines import database
 from jackfield.nodes.databases.pushdown import Query
-from jackfield.nodes.databases.session import ConnectionLostError, Session, TableChangedError
+from jackfield.nodes.databases.columns import TableChangedError
+from jackfield.nodes.databases.session import ConnectionLostError, Session
 from jackfield.nodes.mysql import mysql_node
 from jackfield.nodes.postgres import postgres_node
 from jackfield.nodes.query import query_node

@@ -39,6 +39,7 @@ INSERT INTO typed VALUES (
 INSERT INTO typed (flag) VALUES (NULL);
 """
 UTC = dt.UTC
+interval: Any = pa.MonthDayNano
 FIRST: dict[str, Any] = {
     "flag": True,
     "small": 1,
@@ -64,7 +65,7 @@ FIRST: dict[str, Any] = {
     "clock_tz": "12:00:00+02",
     "moment": dt.datetime(2024, 2, 29, 12, 0, 0, 123_456),  # noqa: DTZ001 – the column has no zone
     "zoned": dt.datetime(2024, 2, 29, 10, tzinfo=UTC),
-    "span": pa.scalar(pa.MonthDayNano([0, 1, 2 * 3600 * 10**9])).as_py(),
+    "span": interval([0, 1, 2 * 3600 * 10**9]),
     "feeling": "glad",
     "both_": "(1,x)",
     "numbers": [1, None, 3],
@@ -84,7 +85,8 @@ FIRST: dict[str, Any] = {
 async def rows_of(on: Stand, dsn: str, scan: Scan | None = None, **config: Any) -> pa.Table:
     ports = {} if scan is None else {"scan": scan}
     outputs = await on.fire(postgres_node, {"dsn": dsn, **config}, **ports)
-    return outputs["rows"].arrow()
+    found: pa.Table = outputs["rows"].arrow()
+    return found
 
 
 @pytest.mark.anyio
