@@ -82,4 +82,4 @@ async def save_node(config: SaveNodeConfiguration, inputs: Inputs, context: Cont
             "repeated": saved.repeated,
         }
         context.note("saved", **report)
-        return {ROWS: await passing.on(streams=context.streams), REPORT: report}
+        return {ROWS: passing.on(), REPORT: report}

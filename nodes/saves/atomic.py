@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, Final
 
 from ...graphs.errors import Code, JackfieldError
@@ -36,22 +35,6 @@ def clean(folder: int) -> list[str]:
     for name in left:
         remove(folder, name)
     return left
-
-
-def clean_below(folder: Path) -> list[str]:
-    """Remove leftovers in `folder` and all folders below it; for the start of a process. Locked folders are left."""
-    removed: list[str] = []
-    for place, _, files in os.walk(folder):
-        if not any(SUFFIX in name for name in (*files, *os.listdir(place))):
-            continue
-        with suppress(OSError):
-            at = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                fcntl.flock(at, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                removed.extend(os.path.join(place, name) for name in clean(at))
-            finally:
-                os.close(at)
-    return removed
 
 
 def remove(folder: int, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows that a save has read, for whoever comes after it: kept in memory while few, else in an unnamed file."""
+"""Rows that a save has read, for whoever comes after it: kept in memory while few, else mapped from an unnamed file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ..blocking import in_thread
 from ..table import Table
 
 if TYPE_CHECKING:
@@ -17,16 +16,20 @@ IN_MEMORY: Final = 32_000_000
 
 
 class Passing:
-    """`table` is what the save reads; when it was read to its end, `on` gives the same rows again."""
+    """`table` is what the save reads; when it was read to its end, `on` gives the same rows again.
+
+    Many rows are a table whose columns lie in a file without a name: it takes memory only where it is read, and the
+    file goes when the table does.
+    """
 
     def __init__(self, table: Table) -> None:
         self._source = table
         self._kept: list[pa.RecordBatch] = []
         self._size = 0
-        self._file: Any | None = None
+        self._file: Any = None
         self._writer: Any = None
         self._open = ExitStack()
-        self.table = table if not table.is_stream else self._copying(table)
+        self.table = self._copying(table) if table.is_stream else table
 
     def __enter__(self) -> Self:
         return self
@@ -55,27 +58,22 @@ class Passing:
             self._kept.append(batch)
             return
         if self._writer is None:
-            self._file = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self._writer = self._open.enter_context(pa.ipc.new_stream(self._file, batch.schema, options=options))
+            self._file = self._open.enter_context(tempfile.NamedTemporaryFile(suffix=".jackfield-tmp"))  # noqa: SIM115
+            self._writer = self._open.enter_context(pa.ipc.new_stream(self._file, batch.schema))
             for earlier in self._kept:
                 self._writer.write_batch(earlier)
             self._kept = []
         self._writer.write_batch(batch)
 
-    async def on(self, *, streams: bool) -> Table:
+    def on(self) -> Table:
+        """The rows that passed: none when the save was a repeated one, which reads nothing."""
         import pyarrow as pa
 
         if not self._source.is_stream:
             return self._source
         if self._writer is None:
             return Table.whole(pa.Table.from_batches(self._kept, self._source.schema))
-        file, self._file = self._file, None
-        assert file is not None
         self._writer.close()
-        self._open.pop_all()  # the file now belongs to the table that we give
-        file.seek(0)
-        table = Table.stream(pa.ipc.open_stream(file), close=file.close)
-        if not streams:
-            await in_thread(table.arrow)
-        return table
+        self._file.flush()
+        mapped = pa.memory_map(self._file.name)
+        return Table.whole(pa.ipc.open_stream(mapped).read_all())
