@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -58,7 +59,7 @@ class Passing:
             self._kept.append(batch)
             return
         if self._writer is None:
-            self._file = self._open.enter_context(tempfile.NamedTemporaryFile(suffix=".jackfield-tmp"))  # noqa: SIM115
+            self._file = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             self._writer = self._open.enter_context(pa.ipc.new_stream(self._file, batch.schema))
             for earlier in self._kept:
                 self._writer.write_batch(earlier)
@@ -75,5 +76,5 @@ class Passing:
             return Table.whole(pa.Table.from_batches(self._kept, self._source.schema))
         self._writer.close()
         self._file.flush()
-        mapped = pa.memory_map(self._file.name)
-        return Table.whole(pa.ipc.open_stream(mapped).read_all())
+        mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        return Table.whole(pa.ipc.open_stream(pa.py_buffer(mapped)).read_all())
