@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CACHE_TTL_S: Final = 30.0
+CAPPED: Final = "$capped"
 _LARGE: Final = 1 << 20  # bytes of JSON that are worth a thread
 _ACCEPT: Final = {"json": "application/json", "jsonl": "application/x-ndjson, application/jsonl", "csv": "text/csv"}
 
@@ -103,13 +104,14 @@ def arguments_of(configuration: RestConfiguration) -> frozenset[str]:
 def explain(config: RestConfiguration, scan: Scan) -> dict[str, Any]:
     """What `scan` makes the source send, and what is left to SQL and why. Reads no secret and sends nothing."""
     found = pushed(config.pushdown, scan, _taken(config))
+    told = list(zip(found.predicates, found.params, found.exact, strict=True))
     return {
         "method": config.method,
         "url": config.url,
         "params": dict(config.params),
-        "pushed": [
-            {**predicate.as_json(), "param": name}
-            for predicate, name in zip(found.predicates, found.params, strict=True)
+        "pushed": [{**predicate.as_json(), "param": name} for predicate, name, _ in told],
+        "rechecked": [
+            f"{each.column} {each.operator} …: '{name}' may give more" for each, name, is_exact in told if not is_exact
         ],
         "query": [list(pair) for pair in found.query],
         "kept": list(found.kept),
@@ -134,16 +136,21 @@ async def rest_node(config: RestConfiguration, inputs: Inputs, context: Context)
         facts = [{"column": each.column, "operator": each.operator} for each in call.pushed.predicates]
         context.note("pushed", predicates=facts, kept=list(call.pushed.kept), limit=call.limit)
 
-    pull = partial(_pull, call, context)
+    pulled: list[Pages] = []
+    pull = partial(_pull, call, context, pulled)
     ttl = CACHE_TTL_S if config.cache_ttl_s is None else config.cache_ttl_s
     if context.fresh:
-        tables = await pull()
+        tables = dict(await pull())
     else:
-        tables = await context.cache.tables(call.key(context.connector, context.node), ttl, pull)
-    if scan.columns is None:
-        return dict(tables)
-    rows = selected(tables[ROWS].arrow(), scan.columns)
-    return {**tables, ROWS: Table.whole(rows)}
+        tables = dict(await context.cache.tables(call.key(context.connector, context.node), ttl, pull))
+    if not pulled:
+        context.note("pulled", rows=tables[ROWS].num_rows, cached=True)
+    capped = tables.pop(CAPPED, None)
+    if capped is not None:
+        context.note("capped", **capped.to_pylist()[0])
+    if scan.columns is not None:
+        tables[ROWS] = Table.whole(selected(tables[ROWS].arrow(), scan.columns))
+    return dict(tables)
 
 
 def _resolved(config: RestConfiguration, arguments: Mapping[str, Any], scan: Scan, context: Context) -> _Call:
@@ -166,19 +173,29 @@ def _taken(config: RestConfiguration) -> Sequence[str]:
     return [*config.params, *filter(None, (config.limit_param,))]
 
 
-async def _pull(call: _Call, context: Context) -> Mapping[str, Table]:
+async def _pull(call: _Call, context: Context, pulled: list[Pages]) -> Mapping[str, Table]:
+    """What is kept in the cache: the tables, and beside them under `CAPPED` that there was more."""
     config, source = call.config, context.node
     limiter = limiter_of(config.rate_limit, context.connector, source, config.url)
-    fetch = partial(_fetch, call, limiter, context)
+    rows = 0
+
+    async def fetch(step: Step) -> Page:
+        nonlocal rows
+        page = await _fetch(call, limiter, context, step)
+        rows += len(page.slices)
+        context.progress(rows, None, f"{rows:,} rows")
+        return page
+
     found = await pull_pages(config.pagination, fetch, source, call.limit)
+    pulled.append(found)
     size = sum(len(page.body) for page in found.pages)
     read = partial(_read, config, found, source)
     tables = await in_thread(read) if size > _LARGE else read()
     context.note("pulled", rows=found.rows, bytes=size, requests=len(found.pages))
+    kept = {name: Table.whole(table) for name, table in tables.items()}
     if found.capped:
-        assert config.pagination is not None
-        context.note("capped", rows=found.rows, max_pages=config.pagination.max_pages)
-    return {name: Table.whole(table) for name, table in tables.items()}
+        kept[CAPPED] = Table.from_rows([{"rows": found.rows, "max_pages": len(found.pages)}])
+    return kept
 
 
 async def _fetch(call: _Call, limiter: Limiter | None, context: Context, step: Step) -> Page:

@@ -37,6 +37,7 @@ class Pushed:
     query: tuple[tuple[str, str], ...] = ()
     predicates: tuple[Predicate, ...] = ()
     params: tuple[str, ...] = ()  # of each predicate
+    exact: tuple[bool, ...] = ()  # whether just the rows that fit it come back
     kept: tuple[str, ...] = ()
     limit: int | None = None
 
@@ -48,21 +49,21 @@ def pushed(declared: Declared, scan: Scan, taken: Sequence[str] = ()) -> Pushed:
     query: list[tuple[str, str]] = []
     sent: list[Predicate] = []
     params: list[str] = []
+    exact: list[bool] = []
     kept = list(scan.kept)
-    all_exact = True
     for predicate in scan.predicates:
         entries = by_name.get(predicate.column.lower(), ())
         choice = _choice(entries if isinstance(entries, tuple) else (entries,), predicate, used)
         if isinstance(choice, str):
             kept.append(choice)
-            all_exact = False
             continue
         used.add(choice.param)
         query += _pairs(choice, predicate)
         sent.append(predicate)
         params.append(choice.param)
-        all_exact &= choice.exact and _same(predicate) & {*choice.operators} != set()
-    return Pushed(tuple(query), tuple(sent), tuple(params), tuple(kept), scan.limit if all_exact else None)
+        exact.append(choice.exact and bool(_same(predicate) & {*choice.operators}))
+    limit = scan.limit if len(sent) == len(scan.predicates) and all(exact) else None
+    return Pushed(tuple(query), tuple(sent), tuple(params), tuple(exact), tuple(kept), limit)
 
 
 def _choice(entries: Sequence[Pushdown], predicate: Predicate, used: set[str]) -> Pushdown | str:

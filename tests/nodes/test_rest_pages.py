@@ -153,6 +153,18 @@ async def test_the_page_cap_says_that_there_was_more(pagination: dict[str, Any])
         assert [event.facts for event in run.events if event.kind == "capped"] == [{"rows": 300, "max_pages": 3}]
 
 
+async def test_rows_from_the_cache_still_say_that_there_was_more() -> None:
+    with HttpServer({"/items": by_number()}) as server:
+        config = {"url": f"{server.url}/items", "data_path": "items", "pagination": {**PAGE, "max_pages": 2}}
+        graph = Graph(
+            (Node("items", "rest", config), Node("output", "output")), (Edge("items", "output", "rows", "rows"),)
+        )
+        async with Engine(NODE_TYPES) as engine:
+            runs = [await engine.run(graph, {}) for _ in range(2)]
+        assert len(server.requests) == 2
+        assert [event.facts["rows"] for run in runs for event in run.events if event.kind == "capped"] == [200, 200]
+
+
 async def test_a_cap_that_is_just_enough_is_no_cap() -> None:
     with HttpServer({"/items": by_number()}) as server:
         run = await pull(f"{server.url}/items", {**PAGE, "max_pages": 10})
