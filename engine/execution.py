@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+import anyio.lowlevel
 
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph
@@ -14,7 +15,7 @@ from .events import clock
 from .firing import Stuck
 from .outcomes import guarded, recovered, settled, still_cancelled
 from .plan import Plan
-from .runs import DEEPEST, Fired, RunState
+from .runs import DEEPEST, MOST_OPEN, Fired, RunState
 from .scheduler import Ordered
 from .swift import Swift
 
@@ -58,20 +59,20 @@ class Execution:
         self, path: str, graph: Graph, inputs: Inputs, environment: Environment, *, own: bool = True
     ) -> Outputs:
         """Run another graph as a component. `own`: it is part of this graph, and may fall back on its inputs."""
+        await anyio.lowlevel.checkpoint_if_cancelled()
         if self.depth >= DEEPEST:
-            raise JackfieldError(
-                Code.BUDGET_EXCEEDED,
-                f"Graphs call one another more than {DEEPEST} deep, at node '{path[-200:]}'.",
-                "A graph that calls itself must have a way to end.",
-                {"depth": DEEPEST},
-            )
+            raise _endless(f"Graphs call one another more than {DEEPEST} deep, at node '{path[-200:]}'.")
+        if self.run.open_graphs >= MOST_OPEN:
+            raise _endless(f"More than {MOST_OPEN:,} graphs run at once within one run, at node '{path[-200:]}'.")
         plan = self.run.services.plan(graph)
         parent = self if own else None
         child = Execution(self.run, plan, environment, inputs, path + "/", parent, self.depth + 1)
         token = CURRENT.set(CURRENT.get())
+        self.run.open_graphs += 1
         try:
             outputs = await child.perform(component=True)
         finally:
+            self.run.open_graphs -= 1
             CURRENT.reset(token)
         return outputs[0][1] if outputs else {}
 
@@ -134,3 +135,7 @@ class Execution:
                 if value.is_stream:
                     self.run.unread.append(value)
         return {"rows": rows} if rows else {}
+
+
+def _endless(message: str) -> JackfieldError:
+    return JackfieldError(Code.BUDGET_EXCEEDED, message, "A graph that calls itself must have a way to end.")

@@ -20,6 +20,7 @@ from .plan import OUTPUT, Plan
 
 Fired = list[tuple[str, Outputs]]  # outputs that fired, in order, each with its node
 FIRINGS_A_TURN: Final = 256  # of nodes that do not wait for anything; then the event loop gets its turn
+MOST_OPEN: Final = 1_000  # graphs at once within a run: one that calls itself twice would double without end
 DEEPEST: Final = 64  # graphs within graphs; more is a graph that calls itself
 InputProvider = Callable[[str, Mapping[str, Json], tuple[str, ...]], Awaitable[Mapping[str, Any]]]
 
@@ -105,6 +106,7 @@ class RunState:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     bubbled: Fired = field(default_factory=list)
     session: Session | None = None
+    open_graphs: int = 0
     unread: list[Table] = field(default_factory=list)  # streams that passed by; closed at the end unless read
     unknown_writes: list[str] = field(default_factory=list)  # writing nodes cut off before they said how it went
     last_word: JackfieldError | None = None  # what a writing node said when it was cut off

@@ -117,6 +117,7 @@ class Swift:
                         began = clock()
         except JackfieldError as error:
             self._errors.append((plan.ranks[node], error))
+            ready.clear()
             if self._group is not None:
                 self._group.cancel_scope.cancel()
         self._free += 1

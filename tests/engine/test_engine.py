@@ -282,11 +282,16 @@ async def test_a_graph_that_calls_itself_is_stopped() -> None:
 
 
 async def test_a_sub_graph_that_calls_itself_side_by_side_is_stopped() -> None:
-    part = flow({"in": "input", "a": "#part", "b": "#part"}, "in -> a", "in -> b")
-    graph = flow({"in": "input", "a": "#part"}, "in -> a", graphs={"part": part})
+    """Each doubles: side by side they would be too many long before they are too deep."""
+    ends = ("a.x -> out.a", "b.x -> out.b")
+    part = flow({"in": "input", "a": "#part", "b": "#part", "out": "output"}, "in.x -> a.x", "in.x -> b.x", *ends)
+    graph = flow({"in": "input", "a": "#part"}, "in.x -> a.x", graphs={"part": part})
     async with Engine(KINDS) as engine:
-        with pytest.raises(JackfieldError, match="more than 64 deep"):
-            await engine.run(graph, {}, max_concurrency=1)
+        for concurrency in (1, 2, None):
+            with pytest.raises(JackfieldError) as caught:
+                await engine.run(graph, {"x": 1}, max_concurrency=concurrency)
+            assert caught.value.code is Code.BUDGET_EXCEEDED
+            assert caught.value.hint == "A graph that calls itself must have a way to end."
 
 
 async def test_a_called_tool_runs_in_its_own_environment() -> None:
