@@ -20,9 +20,11 @@ def command(path: str | None, format: str) -> None:
     """List the connectors of PATH (a file, folder or glob; else the workspace's) with their tools and skills."""
     errors_as_json(format == "json")
     app = open_app(path)
-    if path is not None:
+    if app.paths:
         app.require_connectors()
-    connectors = list(app.catalog.connectors.values())
+    elif path is not None:
+        app.connector(path)
+    connectors = [one for slug, one in app.catalog.connectors.items() if app.paths or path in (None, slug)]
     if format == "json":
         click.echo(json.dumps([summary(one) for one in connectors], ensure_ascii=False, indent=2))
     else:

@@ -7,14 +7,17 @@ from pathlib import Path
 import anyio
 import click
 
+from ...connectors.model import Connector
+from ...graphs.errors import Code, JackfieldError
 from ...nodes.table import Table
 from ..answers import CallResult, was_capped
+from ..app import App
 from .arguments import read_arguments
 from .call import said, show
 from .failures import errors_as_json
 from .progress import progress
 from .rows import FORMATS, format_for
-from .target import is_path, locate
+from .target import locate
 
 
 @click.command("run")
@@ -41,12 +44,7 @@ def command(
     One output gives its rows or value; several give one object by node id.
     """
     errors_as_json(format in ("json", "ndjson"))
-    if is_path(graph) and Path(graph).exists():
-        app, owner = locate(graph)
-        tool = next(iter(owner.tools), "")
-    else:
-        slug, _, tool = graph.partition("/")
-        app, owner = locate(slug, tool)
+    app, owner, tool = _located(graph)
     _, found = app.find(owner.slug, tool)
     given = read_arguments(found.input_schema, inputs, document)
     chosen = format_for(format, output)
@@ -73,6 +71,21 @@ def command(
                     click.echo("A source stopped at its page cap: there may be more rows.", err=True)
 
     anyio.run(main)
+
+
+def _located(graph: str) -> tuple[App, Connector, str]:
+    """A file or a slug with one graph, or connector/tool. Raises VALIDATION_INVALID_PARAMS for one with several."""
+    if "/" in graph and not Path(graph).exists():
+        slug, _, tool = graph.rpartition("/")
+        app, owner = locate(slug, tool)
+        return app, owner, tool
+    app, owner = locate(graph)
+    if len(owner.tools) == 1:
+        return app, owner, next(iter(owner.tools))
+    tools = ", ".join(f"{owner.slug}/{name}" for name in owner.tools) or "none"
+    raise JackfieldError(
+        Code.VALIDATION_INVALID_PARAMS, f"'{graph}' holds {len(owner.tools)} graphs, not one.", f"Name one of: {tools}."
+    )
 
 
 def _by_node(values: list[tuple[str, dict[str, object]]]) -> object:

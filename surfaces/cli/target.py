@@ -11,12 +11,19 @@ from ..faults import not_found
 
 
 def is_path(text: str) -> bool:
-    return text.endswith(".json") or "/" in text or "*" in text or Path(text).exists()
+    """Whether it can only be a path. A bare word is a slug first, and a folder when no connector has that slug."""
+    return text.endswith(".json") or "/" in text or "*" in text
 
 
 def open_app(connector: str | None) -> App:
     """The app over what `connector` names: a path's connectors, else the workspace's."""
-    return App([connector]) if connector is not None and is_path(connector) else App()
+    if connector is None:
+        return App()
+    if not is_path(connector):
+        app = App()
+        if connector in app.catalog.connectors or not Path(connector).exists():
+            return app
+    return App([connector])
 
 
 def locate(connector: str, tool: str | None = None) -> tuple[App, Connector]:
@@ -25,7 +32,7 @@ def locate(connector: str, tool: str | None = None) -> tuple[App, Connector]:
     Raises CONFIG_INVALID, TOOL_NOT_FOUND.
     """
     app = open_app(connector)
-    if not is_path(connector):
+    if not app.paths:
         return app, app.connector(connector)
     app.require_connectors()
     held = list(app.catalog.connectors.values())

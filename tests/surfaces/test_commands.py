@@ -306,3 +306,13 @@ def test_the_examples_lint_without_a_finding_and_answer(cli: Cli) -> None:
     assert cli("eval", ROOT / "examples" / "trips").code == 0
     rows = cli("call", ROOT / "examples" / "trips", "load_by_line", "since=2026-05-02", "--format", "json").json["rows"]
     assert [row["line"] for row in rows] == ["Harbour", "Island"]
+
+
+def test_a_bare_word_is_a_slug_before_it_is_a_folder(cli: Cli, shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    assert cli("call", "shop", "list_sales", "-q").code == 0
+    (tmp_path / "pets").mkdir()
+    connector(tmp_path / "pets", [{"id": "sales", "type": "rows", "rows": ROWS}], TOOLS)
+    assert cli("call", "pets", "list_sales", "-q").code == 0
+    assert cli("list", "shop").out.startswith("shop  Shop 1.0.0")
+    assert cli("list", "shp").code == 2
