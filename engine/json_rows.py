@@ -42,16 +42,19 @@ def json_column(column: Any) -> list[Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    values: list[Any]
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind):
-        return column.to_pylist()
+        values = column.to_pylist()
+        return values
     if pa.types.is_integer(kind):
         bounds: Any = pc.min_max(column).as_py()
         if kind.bit_width < 64 or bounds["min"] is None or (bounds["min"] >= -EXACT and bounds["max"] <= EXACT):
-            return column.to_pylist()
+            values = column.to_pylist()
+            return values
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) and not pa.types.is_duration(kind):
         if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
             column = column.cast(pa.timestamp(kind.unit, "UTC"))

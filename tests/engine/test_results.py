@@ -9,7 +9,7 @@ import stat
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pyarrow as pa
 import pytest
@@ -25,7 +25,12 @@ class Shape:
     max_bytes: int = 20_000
 
 
-MINE = {"principal": "alice", "tool": "shop/orders"}
+class Caller(TypedDict):
+    principal: str
+    tool: str
+
+
+MINE: Caller = {"principal": "alice", "tool": "shop/orders"}
 
 
 def numbers(count: int) -> Table:
@@ -102,13 +107,13 @@ async def test_a_stream_is_paged_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("other", [{"principal": "bob"}, {"tool": "shop/customers"}])
-async def test_a_cursor_is_good_for_its_principal_and_tool_alone(tmp_path: Path, other: dict[str, str]) -> None:
+@pytest.mark.parametrize(("principal", "tool"), [("bob", "shop/orders"), ("alice", "shop/customers")])
+async def test_a_cursor_is_good_for_its_principal_and_tool_alone(tmp_path: Path, principal: str, tool: str) -> None:
     store = ResultStore(tmp_path)
     page = await store.first(numbers(60), size=50, shape=Shape(), **MINE)
     assert page.next_cursor is not None
     with pytest.raises(JackfieldError) as error:
-        await store.page(page.next_cursor, size=50, **{**MINE, **other})
+        await store.page(page.next_cursor, size=50, principal=principal, tool=tool)
     assert error.value.code is Code.RESULT_EXPIRED
 
 

@@ -1,0 +1,78 @@
+"""The `sql` node in a graph: its ports are its tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from jackfield.engine.engine import Engine
+from jackfield.graphs.errors import Code, JackfieldError
+from jackfield.graphs.model import Edge, Graph, Node
+from jackfield.nodes import NODE_TYPES
+from jackfield.nodes.table import Table
+
+pytestmark = pytest.mark.anyio
+
+ANIMALS = [{"id": 1, "species": "cat"}, {"id": 2, "species": "dog"}, {"id": 3, "species": "cat"}]
+OWNERS = [{"animal": 1, "name": "Ada"}, {"animal": 2, "name": "Bo"}]
+
+
+def graph(sql: str, rows: dict[str, list[dict[str, Any]]]) -> Graph:
+    sources = tuple(Node(name, "rows", {"rows": content}) for name, content in rows.items())
+    return Graph(
+        nodes=(Node("input", "input", {}), *sources, Node("sql", "sql", {"sql": sql}), Node("output", "output", {})),
+        edges=(
+            Edge("input", "sql", "$arguments", "$arguments"),
+            *(Edge(name, "sql", "rows", name) for name in rows),
+            Edge("sql", "output", "rows", "rows"),
+        ),
+    )
+
+
+BARE = Graph(
+    nodes=(Node("input", "input"), Node("sql", "sql", {"sql": "SELECT id FROM t"}), Node("output", "output")),
+    edges=(Edge("input", "sql", "t", "t"), Edge("sql", "output", "rows", "rows")),
+)
+
+
+async def answer(graph: Graph, **arguments: Any) -> list[dict[str, Any]]:
+    async with Engine(NODE_TYPES) as engine:
+        run = await engine.run(graph, arguments)
+        table = run.values["rows"]
+        assert isinstance(table, Table)
+        return table.to_pylist()
+
+
+async def test_tables_of_several_sources_are_joined() -> None:
+    sql = "SELECT name FROM animals a JOIN owners o ON o.animal = a.id WHERE species = :species"
+    joined = graph(sql, {"animals": ANIMALS, "owners": OWNERS})
+    assert await answer(joined, species="cat") == [{"name": "Ada"}]
+
+
+async def test_an_empty_source_leaves_the_other_rows_of_an_outer_join() -> None:
+    sql = "SELECT a.id, o.name FROM animals a LEFT JOIN owners o ON o.animal = a.id ORDER BY 1"
+    source = Node("owners", "rows", {"rows": [], "schema": {"animal": "int", "name": "string"}})
+    joined = graph(sql, {"animals": ANIMALS, "owners": OWNERS})
+    joined = Graph(tuple(source if node.id == "owners" else node for node in joined.nodes), joined.edges)
+    assert await answer(joined) == [{"id": number, "name": None} for number in (1, 2, 3)]
+
+
+async def test_an_unknown_table_is_named_with_those_that_are_wired() -> None:
+    with pytest.raises(JackfieldError) as error:
+        await answer(graph("SELECT * FROM animal", {"animals": ANIMALS}))
+    assert error.value.code is Code.SCHEMA_NOT_FOUND
+    assert "'animals'" in error.value.hint
+
+
+@pytest.mark.parametrize("value", [Table.whole(pa.table({"id": [7]})), [{"id": 7}], {"id": 7}])
+async def test_rows_may_come_as_a_table_or_as_objects(value: Any) -> None:
+    assert await answer(BARE, t=value) == [{"id": 7}]
+
+
+async def test_what_is_no_rows_is_a_type_mismatch() -> None:
+    with pytest.raises(JackfieldError) as error:
+        await answer(BARE, t="seven")
+    assert error.value.code is Code.TYPE_MISMATCH
+    assert "'t'" in error.value.message
