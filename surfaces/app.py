@@ -5,6 +5,7 @@ The command line, the Python API and every server stand on `App.call`; nothing b
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..engine.runs import Run
 
 LOCAL: Final = "local"
+BESIDE: Final = ("*.connector.json", "*.bgl.json")
 UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
 
 
@@ -115,9 +117,10 @@ class App:
 
     @property
     def neighbours(self) -> Catalog:
-        """The workspace's connectors: a connector given as one file may call tools of those beside it."""
+        """The workspace's connectors and those beside the given ones: a file may call tools of its neighbours."""
         if self._neighbours is None:
-            self._neighbours = load_catalog((), self.settings) if self.paths else self.catalog
+            folders = {connector.folder for connector in self.catalog.connectors.values()}
+            self._neighbours = load_catalog((), self.settings, folders) if self.paths else self.catalog
         return self._neighbours
 
     def find(self, connector: str, name: str) -> tuple[Connector, Tool | Skill]:
@@ -265,9 +268,13 @@ def model_kinds(settings: Settings) -> tuple[NodeType[Any], ...]:
     return (skill_kind(endpoint),)
 
 
-def load_catalog(paths: Sequence[str | Path], settings: Settings) -> Catalog:
-    """The connectors of `paths`, or of the workspace when none is given. Raises CONFIG_INVALID for a missing path."""
+def load_catalog(paths: Sequence[str | Path], settings: Settings, folders: Iterable[Path] = ()) -> Catalog:
+    """The connectors of `paths`, or of the workspace and `folders` when none is given.
+
+    Raises CONFIG_INVALID for a missing path.
+    """
     if paths:
         return catalogs.load(paths)
-    found = [settings.folder / path for path in settings["connectors"]]
-    return catalogs.load([path for path in found if path.exists() or any(settings.folder.glob(path.name))])
+    wanted = [str(settings.folder / path) for path in settings["connectors"]]
+    wanted += [str(folder / pattern) for folder in sorted(folders) for pattern in BESIDE]
+    return catalogs.load([path for path in wanted if Path(path).exists() or glob.glob(path, recursive=True)])

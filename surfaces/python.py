@@ -65,10 +65,15 @@ class Tool:
         found = connector.tools.get(name) or connector.skills[name]
         self.description = found.description
         self.input_schema = found.input_schema
-        self.graph_of: Callable[[], Graph] = lambda: found.graph
+        self._found = found
         self.__doc__ = (
             f"{found.description}\n\nArguments: {', '.join(found.input_schema.get('properties', {})) or 'none'}"
         )
+
+    @property
+    def graph(self) -> Graph:
+        """What a call runs."""
+        return self._found.graph
 
     def __call__(self, **arguments: Any) -> Any:
         """A Result; within a graph being built, a Handle on what the call will give."""

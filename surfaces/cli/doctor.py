@@ -30,7 +30,7 @@ def command(path: str | None) -> int:
     """Say what is set up here, what is missing and why. Exit code 1 when something is missing."""
     app = App([path] if path else ())
     problems: list[str] = []
-    _section("versions")
+    click.echo("versions")
     _line("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     for package in PACKAGES:
         _line(package, _version(package) or _problem(problems, f"{package} is not installed"))
@@ -113,7 +113,7 @@ def _problem(problems: list[str], problem: str) -> str:
 
 
 def _section(title: str) -> None:
-    click.echo(f"\n{title}" if title != "versions" else title)
+    click.echo(f"\n{title}")
 
 
 def _line(name: str, value: str) -> None:

@@ -108,7 +108,8 @@ async def test_a_graph_calls_the_tools_of_connectors_beside_it(tmp_path: Path) -
         "edges": [{"from": "sales", "out": "rows", "to": "output", "in": "rows"}],
     }  # fmt: skip
     (tmp_path / "board.bgl.json").write_text(json.dumps(graph))
-    async with app(tmp_path / "board.bgl.json") as opened:
+    elsewhere = load(tmp_path / "elsewhere", {})
+    async with App([tmp_path / "board.bgl.json"], settings=elsewhere, variables={}) as opened:
         result = await opened.call("board", "board", {})
         assert result.as_json()["rows"][0]["id"] == 2
 
