@@ -32,11 +32,15 @@ def _read(file: text.FileText | Finding) -> Reading | None:
 
 def graph_file(path: str, folder: Path) -> Graph:
     """The BGL file that a tool names, inside the connector's folder. Raises CONFIG_INVALID."""
-    target = (folder / path).resolve()
-    if not target.is_relative_to(folder.resolve()):
+    try:
+        target = (folder / path).resolve()
+        inside = target.is_relative_to(folder.resolve())
+    except (OSError, ValueError):  # a NUL in it, a link to itself
+        inside = False
+    if not inside:
         raise JackfieldError(
             Code.CONFIG_INVALID,
-            f"The graph file '{path}' lies outside the connector's folder.",
+            f"The graph file {path!r} lies outside the connector's folder, or is no path.",
             "Give a path inside it.",
         )
     file = text.read_file(target)

@@ -129,7 +129,8 @@ def output_ports(tool: Tool) -> list[str]:
     for node in tool.graph.nodes:
         schema = node.configuration.get("schema")
         if node.type == "output" and isinstance(schema, Mapping):
-            found |= dict.fromkeys(schema.get("properties") or {})
+            given = schema.get("properties")
+            found |= dict.fromkeys(given if isinstance(given, Mapping) else ())
         elif node.type == "output":
             found |= dict.fromkeys(edge.in_ for edge in tool.graph.edges if edge.to == node.id and edge.in_)
     return list(found)

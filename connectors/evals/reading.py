@@ -37,11 +37,15 @@ def suites_of(connector: Connector) -> tuple[Suite, ...]:
 
 
 def _confined(name: str, connector: Connector) -> Suite:
-    path = (connector.folder / name).resolve()
-    if not path.is_relative_to(connector.folder.resolve()):
+    try:
+        path = (connector.folder / name).resolve()
+        inside = path.is_relative_to(connector.folder.resolve())
+    except (OSError, ValueError):  # a NUL in it, a link to itself
+        inside = False
+    if not inside:
         raise JackfieldError(
             Code.CONFIG_INVALID,
-            f"The file of cases '{name}' lies outside of the connector's folder.",
+            f"The file of cases {name!r} lies outside of the connector's folder, or is no path.",
             "Move it beside the connector.",
         )
     return read_suite(path)

@@ -84,9 +84,10 @@ def input_schema(graph: Graph) -> dict[str, Any]:
         schema = node.configuration.get("schema")
         if node.type != "input" or not isinstance(schema, Mapping):
             continue
-        for name, value in dict(schema.get("properties") or {}).items():
+        given, asked = schema.get("properties"), schema.get("required")
+        for name, value in given.items() if isinstance(given, Mapping) else ():
             properties.setdefault(name, value)
-        required += [name for name in schema.get("required") or () if name not in required]
+        required += [name for name in asked if name not in required] if isinstance(asked, list) else []
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 

@@ -102,13 +102,13 @@ def _read(draft: _Draft, tool: Tool, around: Surroundings) -> str:
         draft.edge("input", ARGUMENTS, "pushdown", ARGUMENTS)
     for owner, uses in wired.items():
         children = tuple(dict.fromkeys(child for _, child in uses if child))
-        node = _source(draft, tool, around.sources[owner], children)
+        node = _source(draft, tool, around, around.sources[owner], children)
         if owner in scanned:
             draft.edge("pushdown", scanned[owner], node, SCAN)
     draft.node("sql", "sql", {"sql": tool.sql})
     for owner, uses in wired.items():
         for table, child in uses:
-            draft.edge(_node_id(owner), child or ROWS, "sql", table)
+            draft.edge(_node_id(owner, around), child or ROWS, "sql", table)
     draft.edge("input", ARGUMENTS, "sql", ARGUMENTS)
     return "sql"
 
@@ -121,16 +121,16 @@ def _whole_source(draft: _Draft, tool: Tool, around: Surroundings) -> str:
             "Without SQL a tool returns the rows of exactly one of source_ids.",
             {"tool": tool.id},
         )
-    return _source(draft, tool, _known_source(tool, tool.source_ids[0], around), ())
+    return _source(draft, tool, around, _known_source(tool, tool.source_ids[0], around))
 
 
-def _source(draft: _Draft, tool: Tool, source: Source, children: Sequence[str]) -> str:
+def _source(draft: _Draft, tool: Tool, around: Surroundings, source: Source, children: Sequence[str] = ()) -> str:
     configuration = dict(source.configuration)
     if children:
         configuration["children"] = list(children)
     if tool.rest_query_params and source.type == "rest":
         configuration["params"] = {**configuration.get("params", {}), **tool.rest_query_params}
-    node = draft.node(_node_id(source.id), source.type, configuration)
+    node = draft.node(_node_id(source.id, around), source.type, configuration)
     if named_arguments(source.type, configuration):
         draft.edge("input", ARGUMENTS, node, ARGUMENTS)
     return node
@@ -227,8 +227,12 @@ def named_arguments(type: str, configuration: Mapping[str, Any]) -> frozenset[st
     return names_in(str(configuration.get("url", "")), *values)
 
 
-def _node_id(source: str) -> str:
-    return f"{source}_source" if source in RESERVED_IDS else source
+def _node_id(source: str, around: Surroundings) -> str:
+    """The source's id, unless a node of the compiler's own has it."""
+    name = source
+    while name in RESERVED_IDS or (name != source and name in around.sources):
+        name = f"{name}_source"
+    return name
 
 
 def _known_source(tool: Tool, id: str, around: Surroundings) -> Source:

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from .rewriting import names
+
 
 def request_of(tool: Mapping[str, Any], sources: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
     """The request, or None when the tool names no single REST source to take the address from."""
     mapping = tool["api_mapping"]
     if not isinstance(mapping, dict):
         return None
-    named = [sources[name] for name in tool.get("source_ids", ()) if name in sources]
+    named = [sources[name] for name in names(tool.get("source_ids")) if name in sources]
     owners = [source for source in named if source.get("type") == "rest"]
     template = str(mapping.get("path_template") or "")
     if not owners and not template.startswith(("http://", "https://")):
@@ -22,10 +24,9 @@ def request_of(tool: Mapping[str, Any], sources: Mapping[str, Mapping[str, Any]]
         "method": str(mapping.get("method") or "POST").upper(),
         "url": joined(str(owner.get("base_url") or owner.get("url") or ""), template),
     }
-    if owner.get("auth"):
-        request["auth"] = dict(owner["auth"])
-    if owner.get("headers"):
-        request["headers"] = dict(owner["headers"])
+    for field in ("auth", "headers"):
+        if isinstance(owner.get(field), Mapping):
+            request[field] = dict(owner[field])
     if query := bindings(mapping.get("query_params")):
         request["query"] = query
     if body := bindings(mapping.get("body_params")):

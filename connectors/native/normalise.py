@@ -14,7 +14,7 @@ from typing import Any, Final
 from .filters import select_of
 from .kinds import FILE_FORMATS
 from .mapping import request_of
-from .rewriting import Rewriting, objects
+from .rewriting import Rewriting, names, objects
 
 TYPE_NAMES: Final[Mapping[str, str]] = {"integer": "int", "number": "float", "boolean": "bool"}
 SOURCE_ALIASES: Final[Mapping[str, str]] = {
@@ -132,8 +132,9 @@ def _tool(tool: dict[str, Any], pointer: str, rewriting: Rewriting, sources: Map
     _limit(tool)
     filters = [tool.pop(name, None) for name in ("filter_groups", "return_fields", "having", "order_by", "limit")]
     answered = any(name in tool for name in ("sql", "request", "graph"))
-    if not answered and len(tool.get("source_ids", ())) == 1 and any(filters):
-        tool["sql"] = select_of(tool, tool["source_ids"][0], *filters)
+    used = names(tool.get("source_ids"))
+    if not answered and len(used) == 1 and any(filters):
+        tool["sql"] = select_of(tool, used[0], *filters)
         rewriting.came_from(f"{pointer}/sql", pointer)
 
 

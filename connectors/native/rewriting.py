@@ -44,6 +44,11 @@ class Rewriting:
         self.notes.append(Finding("SPELLING_CONFLICT", Severity.WARNING, message, Place(pointer=pointer), hint))
 
 
+def names(value: Any) -> list[str]:
+    """The texts of a list; anything else is for the schema to refuse."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
 def objects(document: Mapping[str, Any], name: str) -> list[tuple[str, dict[str, Any]]]:
     """The objects of the list `document[name]`, each with its pointer; anything else is for the schema to refuse."""
     items = document.get(name)
