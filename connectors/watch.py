@@ -83,13 +83,10 @@ class Watcher:
 
     def _folders(self) -> dict[Path, bool]:
         """The folders to listen to, and whether what lies deeper matters."""
-        found: dict[Path, bool] = {}
-        for path in self._paths:
-            if path.is_dir():
-                found[path] = True
-            else:
-                for file in discover(path):
-                    found.setdefault(file.parent, False)
+        found = {path: True for path in self._paths if path.is_dir()}
+        for file, held in self._held.items():
+            if held.named:
+                found.setdefault(file.parent, False)
         return found
 
     def _present(self) -> dict[Path, bool]:
