@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from .table import nothing
@@ -17,34 +17,30 @@ T = TypeVar("T")
 async def in_thread(
     call: Callable[[], T], *, cancel: Callable[[], None] = nothing, limiter: anyio.CapacityLimiter | None = None
 ) -> T:
-    """Run `call` in a worker thread; when this task is cancelled, `cancel` makes the call return.
+    """Run `call` in a worker thread; when this task is cancelled, `cancel` makes the call return, and is waited for.
 
     The error by which the driver then reports its own cancellation never replaces the task's cancellation.
     """
     if cancel is nothing:
         return await anyio.to_thread.run_sync(call, limiter=limiter)
-    finished = False
-    result: list[T] = []
+    # A watching task would do the same and cost more than a point look-up in a database does.
+    begun = threading.Lock()
+    ended = threading.Event()
 
-    async def watch() -> None:
+    def run() -> T:
+        if not begun.acquire(blocking=False):
+            raise RuntimeError("cancelled while it waited for a thread")  # nobody is left to hear it
         try:
-            await anyio.sleep_forever()
+            return call()
         finally:
-            if not finished:
-                cancel()
+            ended.set()
 
-    failure: Exception | None = None
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch)
-        await anyio.lowlevel.checkpoint()  # the watcher is waiting before the call begins
-        try:
-            result.append(await anyio.to_thread.run_sync(call, limiter=limiter))
-        except Exception as error:
-            failure = error
-        finally:
-            finished = True
-        await anyio.lowlevel.checkpoint_if_cancelled()
-        group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return result[0]
+    try:
+        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)
+    except anyio.get_cancelled_exc_class():
+        if not begun.acquire(blocking=False):
+            cancel()
+            with anyio.CancelScope(shield=True):
+                # A limiter of its own: all threads of the usual one may be waiting for this.
+                await anyio.to_thread.run_sync(ended.wait, limiter=anyio.CapacityLimiter(1))
+        raise
