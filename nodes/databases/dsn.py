@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -95,7 +96,7 @@ def address(text: str, engine: Engine, secrets: Secrets, roots: Sequence[Path] =
     and a variable can not add settings. Raises as `parse` does, and SECRET_MISSING.
     """
     if REFERENCE.fullmatch(text.strip()):
-        return parse(secrets.expand(text.strip()), engine, roots)
+        return parse(secrets.expand(text.strip()), engine, tuple(roots))
     text = PORT_REFERENCE.sub(lambda match: secrets.expand(match[0]), text)
     values: dict[str, str] = {}
 
@@ -104,7 +105,7 @@ def address(text: str, engine: Engine, secrets: Secrets, roots: Sequence[Path] =
         values[name] = secrets.expand(match[0])
         return name
 
-    found = parse(REFERENCE.sub(stand_in, text), engine, roots)
+    found = parse(REFERENCE.sub(stand_in, text), engine, tuple(roots))
     if not values:
         return found
 
@@ -117,7 +118,8 @@ def address(text: str, engine: Engine, secrets: Secrets, roots: Sequence[Path] =
     return replace(found, host=_host(engine, host), database=database, user=user, password=password)
 
 
-def parse(text: str, engine: Engine, roots: Sequence[Path] = ()) -> Dsn:
+@lru_cache(maxsize=64)
+def parse(text: str, engine: Engine, roots: tuple[Path, ...] = ()) -> Dsn:
     """The address in `text`: a URL, or for Postgres also `key=value` words. A CA file has to be under a root.
 
     Raises CONFIG_INVALID, and its message never repeats the text.
