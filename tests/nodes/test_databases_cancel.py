@@ -108,9 +108,10 @@ async def test_a_stream_that_is_cancelled_half_way_leaves_nothing_running(place:
 @pytest.mark.anyio
 async def test_a_stream_read_to_its_end_has_every_row_and_closes_its_connection(place: Place) -> None:
     async with stand(streams=True) as on:
-        table = await place.read(on, "t", Scan(("id",)))
+        table = await place.read(on, "t")
+        assert table.is_stream
         rows = await anyio.to_thread.run_sync(table.arrow)
-        assert (rows.num_rows, rows.column_names) == (100_000, ["id"])
+        assert (rows.num_rows, rows.column_names) == (100_000, ["id", "word"])
         await place.until(CONNECTED, lambda connected: connected == 0, 2)
         await anyio.lowlevel.checkpoint()
         assert on.facts("pulled")["rows"] == 100_000
