@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import sys
 import time
 from collections.abc import Mapping
 from datetime import date
@@ -46,11 +48,11 @@ def command(folder: Path, serve: bool, port: int) -> None:
         click.echo(f"  connector             {folder}/shop.connector.json")
         anyio.run(_show, folder, variables)
         click.echo(f"Done in {duration(time.perf_counter() - began)}, offline. Try it yourself:")
-        click.echo(f"  cd {folder} && jackfield lint && jackfield show {SLUG}")
+        click.echo(f"  cd {folder} && {_ourselves()} lint && {_ourselves()} show {SLUG}")
         if serve:
             _keep_up(folder, url)
         else:
-            click.echo("  jackfield demo --serve    keeps the REST API up, so that you can call the tools")
+            click.echo(f"  {_ourselves()} demo --serve    keeps the REST API up, so that you can call the tools")
 
 
 async def _show(folder: Path, variables: Mapping[str, str]) -> None:
@@ -73,6 +75,12 @@ async def _show(folder: Path, variables: Mapping[str, str]) -> None:
         click.echo(f"{report['rows']:,} rows saved: {folder / 'out' / 'revenue.parquet'}\n")
 
 
+def _ourselves() -> str:
+    """The command as the reader can type it: `scripts/demo` runs one that is not on the path."""
+    script = Path(sys.argv[0])
+    return str(script.absolute()) if script.name == "jackfield" and not shutil.which("jackfield") else "jackfield"
+
+
 def _heading(text: str) -> None:
     click.echo(f"\n{click.style(text, bold=True)}")
 
@@ -81,7 +89,7 @@ def _keep_up(folder: Path, url: str) -> None:
     click.echo(f"\nThe REST API stays up at {url} until Ctrl-C. In another terminal:")
     click.echo(f"  cd {folder}")
     click.echo(f"  export SHOP_API={url} SHOP_TOKEN={TOKEN}")
-    click.echo(f"  jackfield call {SLUG} revenue_by_region {COMMAND_LINE}")
+    click.echo(f"  {_ourselves()} call {SLUG} revenue_by_region {COMMAND_LINE}")
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(3600)
