@@ -32,15 +32,15 @@ class RequestConfiguration(Configuration):
 
     method: Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] = "POST"
     url: str = Field(description="Address; `{name}` takes an argument as one path segment")
-    query: Mapping[str, Json] = {}
-    headers: Mapping[str, str] = {}
+    query: Mapping[str, Json] = Field({}, description="Query parameters; `:name` takes an argument")
+    headers: Mapping[str, str] = Field({}, description="Headers; `:name` takes an argument")
     body: Json = Field(None, description="Body; `:name` takes an argument in its own JSON type, at any depth")
-    body_format: Literal["json", "form"] = "json"
-    auth: Auth | None = None
+    body_format: Literal["json", "form"] = Field("json", description="How the body is written")
+    auth: Auth | None = Field(None, description="How the request proves who it is; secrets are named, never written")
     idempotency_header: str | None = Field(
         None, description="Header that carries the idempotency key; with it the request may be sent again"
     )
-    timeout_s: float = Field(30, gt=0)
+    timeout_s: float = Field(30, gt=0, description="Seconds until the whole answer is there")
 
 
 @node(

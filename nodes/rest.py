@@ -48,15 +48,17 @@ class RestConfiguration(SourceConfiguration):
     params: Mapping[str, Json] = Field(
         {}, description="Query parameters; `:name` takes an argument, absent is not sent"
     )
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = Field({}, description="Headers; `:name` takes an argument")
     body: Json = Field(None, description="JSON body of a POST; `:name` takes an argument in its own type")
-    auth: Auth | None = None
+    auth: Auth | None = Field(None, description="How the request proves who it is; secrets are named, never written")
     data_path: str = Field("", description="JMESPath to the list of records in the reply")
-    format: Literal["json", "jsonl", "csv"] = "json"
-    pagination: Pagination | None = None
-    pushdown: Mapping[str, Pushdown | tuple[Pushdown, ...]] = {}
+    format: Literal["json", "jsonl", "csv"] = Field("json", description="What the replies are")
+    pagination: Pagination | None = Field(None, description="How further pages are found; absent: one reply is all")
+    pushdown: Mapping[str, Pushdown | tuple[Pushdown, ...]] = Field(
+        {}, description="Columns whose conditions the API can be asked for, and by which parameter"
+    )
     limit_param: str | None = Field(None, description="Parameter that asks for at most so many records")
-    rate_limit: RateLimit | None = None
+    rate_limit: RateLimit | None = Field(None, description="What we keep to, over all runs in this process")
 
     @field_validator("data_path")
     @classmethod

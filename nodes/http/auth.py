@@ -19,6 +19,8 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 class NoAuth(Configuration):
+    """Nothing is proven."""
+
     type: Literal["none"] = "none"
 
 
@@ -28,9 +30,9 @@ class ApiKeyAuth(Configuration):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     type: Literal["api_key"]
-    secret_key: str
-    header_name: str | None = None
-    query_param: str | None = None
+    secret_key: str = Field(description="Environment variable that holds the key")
+    header_name: str | None = Field(None, description="Header that carries the key")
+    query_param: str | None = Field(None, description="Query parameter that carries the key")
     place: Literal["header", "query"] | None = Field(None, alias="in", description="`query` sends it in the query")
     prefix: str = Field("", description="Written before the key, such as 'Token '")
 
@@ -44,17 +46,19 @@ class ApiKeyAuth(Configuration):
 
 
 class BearerAuth(Configuration):
+    """The token goes into the header `Authorization: Bearer …`."""
+
     type: Literal["bearer"]
-    secret_key: str
+    secret_key: str = Field(description="Environment variable that holds the token")
 
 
 class BasicAuth(Configuration):
     """Two secrets for user and password, or one that holds `user:password`."""
 
     type: Literal["basic"]
-    user_secret_key: str | None = None
-    pass_secret_key: str | None = None
-    secret_key: str | None = None
+    user_secret_key: str | None = Field(None, description="Environment variable that holds the user name")
+    pass_secret_key: str | None = Field(None, description="Environment variable that holds the password")
+    secret_key: str | None = Field(None, description="Environment variable that holds `user:password`")
 
     @model_validator(mode="after")
     def _whole(self) -> BasicAuth:

@@ -28,21 +28,27 @@ _NEXT: Final = re.compile(r";\s*rel\s*=\s*\"?(?:[^\";]*\s)?next(?=[\s\";]|$)", r
 
 
 class Pagination(Configuration):
+    """How the pages after the first are found."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     strategy: Literal["none", "cursor", "next_url", "offset", "page", "link_header", "odata"] = "none"
-    page_size: int = Field(100, gt=0)
+    page_size: int = Field(100, gt=0, description="Records in one page")
     max_pages: int = Field(100, gt=0, description="Pages at most; the result says when more were there")
-    page_param: str = "page"
+    page_param: str = Field("page", description="Parameter of `page` that carries the page's number")
     size_param: str | None = Field(None, description="Parameter that asks for `page_size` records")
-    offset_param: str = "offset"
+    offset_param: str = Field("offset", description="Parameter of `offset` that carries the records to skip")
     limit_param: str | None = Field(None, description="Parameter that asks for `page_size` records")
-    cursor_param: str = "cursor"
-    cursor_field: str | None = Field(None, validation_alias=AliasChoices("cursor_field", "cursor_path"))
-    next_url_field: str | None = None
+    cursor_param: str = Field("cursor", description="Parameter of `cursor` that carries the cursor")
+    cursor_field: str | None = Field(
+        None,
+        validation_alias=AliasChoices("cursor_field", "cursor_path"),
+        description="Where the reply has the next cursor; absent: `next_cursor`",
+    )
+    next_url_field: str | None = Field(None, description="Where the reply has the next address; absent: `next`")
     start: int | None = Field(None, ge=0, description="Number of the first page (1), or first offset (0)")
     total_field: str | None = Field(None, description="Where the reply says how many records there are")
-    total_header: str | None = None
+    total_header: str | None = Field(None, description="Header that says how many records there are")
     place: Literal["query", "body"] = Field("query", alias="in", description="Where parameters of pages are sent")
 
     @property

@@ -20,9 +20,11 @@ from .binding import text_of
 
 
 class Pushdown(Configuration):
-    param: str
-    operators: tuple[Operator, ...] = ("=",)
-    exact: bool = False
+    """The query parameter that carries conditions on one column."""
+
+    param: str = Field(description="Query parameter")
+    operators: tuple[Operator, ...] = Field(("=",), description="Conditions that it can carry")
+    exact: bool = Field(False, description="Just the rows that fit come back, not some more")
     list_style: Literal["repeat", "comma"] = Field("repeat", description="How several values of `in` are sent")
 
 

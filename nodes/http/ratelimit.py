@@ -14,8 +14,10 @@ _KEPT: Final = 1000  # sources whose limiters are remembered
 
 
 class RateLimit(Configuration):
-    requests: int = Field(gt=0)
-    per_s: float = Field(1, gt=0)
+    """At most `requests` in any `per_s` seconds."""
+
+    requests: int = Field(gt=0, description="Requests at most")
+    per_s: float = Field(1, gt=0, description="in so many seconds")
 
 
 class Limiter:

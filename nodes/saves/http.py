@@ -37,13 +37,13 @@ class HttpSave(SaveConfiguration):
     """A body is a JSON array of records, or `{wrap: [...]}`."""
 
     url: str = Field(description="Address that takes the POSTs")
-    headers: Mapping[str, str] = {}
-    auth: Auth | None = None
+    headers: Mapping[str, str] = Field({}, description="Further headers")
+    auth: Auth | None = Field(None, description="How the request proves who it is; secrets are named, never written")
     batch_rows: int = Field(500, gt=0, description="Rows in one request")
     wrap: str = Field("", description="Key under which the records stand; empty: the body is the list itself")
     body: Mapping[str, Json] = Field({}, description="Further fields of the body, beside `wrap`")
-    idempotency_header: str = "Idempotency-Key"
-    timeout_s: float = Field(30, gt=0)
+    idempotency_header: str = Field("Idempotency-Key", description="Header that carries the key of a batch")
+    timeout_s: float = Field(30, gt=0, description="Seconds for one request")
 
 
 async def save(config: HttpSave, table: Table, context: Context) -> Saved:
