@@ -13,7 +13,7 @@ import secrets
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import Field
 
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 JOURNAL: Final = "_jackfield_saves.json"
 OPEN_FILES: Final = 100
-GROUP_ROWS: Final = 20_000
+GROUP_ROWS: Final = 5_000  # each open partition holds a row group and its dictionaries in memory
+WHOLE_ROWS: Final = 50_000
+PAGE_BYTES: Final = 1 << 16
 
 
 class ParquetSave(FileSave):
@@ -107,17 +109,21 @@ def write_parts(batches: Iterable[pa.RecordBatch], schema: pa.Schema, config: Pa
 
     columns = pa.schema([schema.field(name) for name in config.partition_by])
     form = ds.ParquetFileFormat()
+    options: dict[str, Any] = {"compression": "zstd"}
+    if config.partition_by:
+        options |= {"dictionary_pagesize_limit": PAGE_BYTES, "data_page_size": PAGE_BYTES}
+    rows = GROUP_ROWS if config.partition_by else WHOLE_ROWS
     ds.write_dataset(
         pa.RecordBatchReader.from_batches(schema, iter(batches)),
         folder,
         format=form,
-        file_options=form.make_write_options(compression="zstd"),  # type: ignore[call-arg]
+        file_options=form.make_write_options(**options),
         partitioning=ds.partitioning(columns, flavor="hive"),
         basename_template=f"part-{secrets.token_hex(6)}-{{i}}.parquet",
         existing_data_behavior="overwrite_or_ignore",
         max_open_files=OPEN_FILES,
-        min_rows_per_group=GROUP_ROWS,
-        max_rows_per_group=GROUP_ROWS * 6,
+        min_rows_per_group=rows,
+        max_rows_per_group=rows * 4,
         use_threads=False,
     )
 
