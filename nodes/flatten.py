@@ -98,7 +98,7 @@ def _within(keys: tuple[str, ...], column: Column) -> Iterator[tuple[tuple[str, 
 
 
 def _of_text(lists: Column) -> Column:
-    """Lists that hold nothing, or only nulls, as lists of text: Arrow itself errs with lists of its null type."""
+    """Lists that hold nothing, as lists of text, as `unify` has it."""
     import pyarrow as pa
 
     return pa.chunked_array([pa.array(lists.to_pylist(), pa.list_(pa.string()))])

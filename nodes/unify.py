@@ -99,6 +99,8 @@ def _lists(values: Sequence[list[Any] | None]) -> Column:
 
     items = [item for value in values if value is not None for item in value]
     column = column_of(items, frozenset())  # a child table is a table of its own: its depth counts anew
+    if pa.types.is_null(column.type):
+        column = pa.array(items, pa.string())  # Arrow itself errs with lists of its null type
     if _hides_objects(column.type):
         return pa.array([None if value is None else json_text(value) for value in values], pa.string())
     offsets: list[int | None] = []
