@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -105,7 +105,7 @@ def arguments_of(configuration: RestConfiguration) -> frozenset[str]:
 
 def explain(config: RestConfiguration, scan: Scan) -> dict[str, Any]:
     """What `scan` makes the source send, and what is left to SQL and why. Reads no secret and sends nothing."""
-    found = pushed(config.pushdown, scan, _taken(config))
+    found = _pushed(config, scan)
     told = list(zip(found.predicates, found.params, found.exact, strict=True))
     return {
         "method": config.method,
@@ -158,7 +158,7 @@ async def rest_node(config: RestConfiguration, inputs: Inputs, context: Context)
 def _resolved(config: RestConfiguration, arguments: Mapping[str, Any], scan: Scan, context: Context) -> _Call:
     secrets = context.secrets
     proof = credentials(config.auth, secrets)
-    found = pushed(config.pushdown, scan, _taken(config))
+    found = _pushed(config, scan)
     query = [*bound_pairs(config.params, arguments, secrets), *found.query]
     if config.limit_param and found.limit is not None:
         query.append((config.limit_param, str(found.limit)))
@@ -171,8 +171,12 @@ def _resolved(config: RestConfiguration, arguments: Mapping[str, Any], scan: Sca
     return _Call(config, url, tuple(query), tuple(bound), body, proof, found)
 
 
-def _taken(config: RestConfiguration) -> Sequence[str]:
-    return [*config.params, *filter(None, (config.limit_param,))]
+def _pushed(config: RestConfiguration, scan: Scan) -> Pushed:
+    taken = [*config.params, *filter(None, (config.limit_param,))]
+    found = pushed(config.pushdown, scan, taken)
+    if config.contract == "discard_row":  # rows may yet be dropped, so that the first ten of the API are too few
+        return replace(found, limit=None)
+    return found
 
 
 async def _pull(call: _Call, context: Context, pulled: list[Pages]) -> Mapping[str, Table]:

@@ -382,6 +382,13 @@ async def test_predicates_become_parameters_and_the_limit_only_when_all_are_exac
         assert bool(shown["rechecked"]) == any(name == "since" for name, _ in sent)
 
 
+async def test_a_limit_is_not_asked_for_where_rows_may_be_discarded() -> None:
+    records = [{"id": "x"}, {"id": 1}, {"id": 2}]
+    with HttpServer({"/items": lambda seen: records[: int(seen.query.get("n", 3))]}) as server:
+        source = {"url": f"{server.url}/items", "limit_param": "n", "schema": {"id": "int"}, "contract": "discard_row"}
+        assert rows(await pull(source, scan=Scan(limit=2))) == [{"id": 1}, {"id": 2}]
+
+
 async def test_a_parameter_that_the_source_sets_itself_is_not_overridden() -> None:
     with HttpServer({"/items": []}) as server:
         source = {"url": f"{server.url}/items", "pushdown": PUSHDOWN, "params": {"country": "DK"}}
