@@ -183,3 +183,39 @@ def typed(name: str, rows: list[dict[str, Any]]) -> pa.Table:
             index = table.column_names.index(column)
             table = table.set_column(index, column, table[column].cast(kind))
     return table
+
+
+def test_a_connector_in_the_second_spelling_answers_acts_and_joins(
+    cli: Cli, tmp_path: Path, postgres: PostgresServer, mariadb: MariaDBServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tickets(seen: Seen) -> Any:
+        if seen.headers.get("authorization") != "Basic YWRhOnBhc3N3b3Jk":  # ada:password
+            return Reply({}, 401)
+        if seen.query.get("cursor") is None:
+            return {"items": [{"id": 1, "words": seen.query["words"]}], "meta": {"next": "second"}}
+        return {"items": [{"id": 2, "words": seen.query["words"]}], "meta": {"next": None}}
+
+    entries = (
+        "CREATE TABLE entries (id int, amount numeric(8, 2), booked bool); "
+        "INSERT INTO entries VALUES (1, 2.5, true), (2, 4, false), (3, 1.25, true)"
+    )
+    stock = "CREATE TABLE stock (id int); INSERT INTO stock VALUES (1), (2)"
+    file = SEED.parents[1] / "second" / "helpdesk.connector.json"
+    with (
+        HttpServer({"/v2/tickets": tickets, "PATCH /v2/tickets/{id}/close": {"closed": True}}) as server,
+        postgres.database(entries) as ledger,
+        mariadb.database(stock) as goods,
+    ):
+        monkeypatch.setenv("DESK_LOGIN", "ada:password")
+        monkeypatch.setenv("LEDGER_URL", ledger)
+        monkeypatch.setenv("STOCK_URL", goods)
+        path = tmp_path / "helpdesk.connector.json"
+        path.write_text(file.read_text().replace("https://desk.example.com", server.url))
+        assert cli("lint", path).code == 0
+        found = cli("call", path, "search_tickets", "words=printer", "--format", "json")
+        assert found.code == 0, found.err
+        assert [(row["id"], row["words"]) for row in found.json["rows"]] == [(1, "printer"), (2, "printer")]
+        closed = cli("call", path, "close_ticket", "ticket_id=7", "reason=fixed", "notify=true", "--format", "json")
+        assert closed.json["response"]["body"] == {"closed": True}
+        assert (server.last.path, server.last.json()) == ("/v2/tickets/7/close", {"reason": "fixed"})
+        assert cli("call", path, "sum_ledger", "--format", "json").json["rows"] == [{"booked": "3.75", "goods": 1}]
