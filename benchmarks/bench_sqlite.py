@@ -1,7 +1,8 @@
 """A query over rows that just arrived as Arrow: ours, beside loading them into SQLite in memory first (Elliot's way).
 
 Both start at the same Arrow tables (orders of twelve columns, customers of two) and filter, join, group and order;
-SQLite's time holds the load, as there each call does. Exits with 1 when we are slower from 10,000 rows up, or take more than 1.5 times SQLite's time at 1,000.
+SQLite's time holds the load, as there each call does. Exits with 1 when we are slower from 10,000 rows up, or take more
+than 1.5 times SQLite's time at 1,000.
 """
 
 from __future__ import annotations

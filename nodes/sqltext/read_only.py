@@ -59,6 +59,11 @@ IN_STATEMENTS: Final = frozenset(
     | {"currval", "last_insert_id", "lastval", "nextval"}  # and the functions that give new rows their keys
 )
 
+SWELLING: Final = frozenset(
+    {"array_resize", "bitstring", "format", "left_pad", "list_resize", "lpad", "printf", "repeat", "rpad", "space"}
+)
+LONGEST_DIGITS: Final = 7
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -83,6 +88,7 @@ def problems(sql: str, dialect: Dialect = "duckdb") -> tuple[Problem, ...]:
         *_not_a_query(parsed, sql, dialect),
         *_table_sources(parsed, sql, dialect),
         *_functions(parsed, sql, dialect, frozenset()),
+        *_swelling(sql, dialect),
         *_hidden(sql, dialect),
     ]
     return tuple(dict.fromkeys(found))
@@ -218,6 +224,22 @@ def _functions(parsed: exp.Expr, sql: str, dialect: Dialect, further: frozenset[
         hint = near(name, allowed) or "See the reference of functions that a tool's SQL may call."
         message = f"The function '{name}' is not one that a tool's SQL may call."
         yield Problem("SQL_FUNCTION", message, hint, call.start, call.end + 1)
+
+
+def _swelling(sql: str, dialect: Dialect) -> Iterator[Problem]:
+    """One call of these makes a value as large as a number says, in memory that no limit counts until it is there."""
+    found = tokens(sql, dialect)
+    for index, token in enumerate(found[:-1]):
+        if token.text.lower() not in SWELLING or found[index + 1].token_type is not TokenType.L_PAREN:
+            continue
+        depth = 0
+        for inner in found[index + 1 :]:
+            depth += (inner.token_type is TokenType.L_PAREN) - (inner.token_type is TokenType.R_PAREN)
+            if depth == 0:
+                break
+            if inner.token_type is TokenType.NUMBER and len(inner.text.partition(".")[0]) > LONGEST_DIGITS:
+                message = f"{token.text}(… {inner.text} …) makes one value too large to hold."
+                yield Problem("SQL_TOO_LARGE", message, "Stay below 10 million.", inner.start, inner.end + 1)
 
 
 def _hidden(sql: str, dialect: Dialect) -> Iterator[Problem]:

@@ -104,6 +104,7 @@ ATTEMPTS: tuple[tuple[str, str, str, Code, str], ...] = (
         INVALID,
         "query",
     ),
+    ("SQL-09", "a value that fills the memory", "SELECT repeat('a', 1000000000)", INVALID, "too large"),
     ("issue-9", "a NUL character", "SELECT 1 /* \0 */", INVALID, "NUL"),
     ("issue-9", "a comment in a comment", "SELECT 1 /* a /* b */ FROM x */", INVALID, "comment"),
     ("issue-9", "what does not parse", "SELECT FROM WHERE", INVALID, "parsed"),
