@@ -45,6 +45,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "timestamp": "timestamp",  # a value with a zone is turned to UTC, and loses it
 }
 _DECIMAL: Final = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)\Z")
+TEXT_WORDS: Final = frozenset({"string", "text", "json", "uuid"})
 TYPE_WORDS: Final = (*_WORDS, "decimal(p,s)")
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes import records as records_module
+from jackfield.nodes.jsonreader import NeedsCareError
 from jackfield.nodes.records import read_lines, read_records
 
 UTC = dt.UTC
@@ -208,12 +209,12 @@ values = st.recursive(
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), values), min_size=1, max_size=8))
 def test_the_fast_way_gives_what_the_careful_way_gives(content: list[dict[str, Any]]) -> None:
     def not_so_fast(*_: object) -> pa.Table:
-        raise records_module._NeedsCareError
+        raise NeedsCareError
 
     part = [json.dumps(content).encode()]
     fast = read_records(part, source="s", children=["a", "b"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records_module, "_read_fast", not_so_fast)
+        patch.setattr(records_module, "read_fast", not_so_fast)
         careful = read_records(part, source="s", children=["a", "b"])
     for name in careful:
         order = careful[name].column_names
