@@ -107,12 +107,15 @@ class App:
         )
 
     def connector(self, name: str) -> Connector:
-        """The connector with this slug. Raises TOOL_NOT_FOUND with near names."""
+        """The connector with this slug. Raises TOOL_NOT_FOUND with near names; CONFIG_INVALID if its file is broken."""
         if name in self._given:
             return self._given[name]
         for catalog in (self.catalog, self.neighbours):
             if name in catalog.connectors:
                 return catalog.connectors[name]
+        for finding in self.catalog.findings:
+            if finding.severity is Severity.ERROR and Path(finding.place.file).name.partition(".")[0] == name:
+                raise of_finding(finding)
         raise not_found("connector", name, self.catalog.connectors)
 
     @property

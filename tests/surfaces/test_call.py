@@ -176,6 +176,17 @@ def test_a_broken_file_shows_its_line_with_a_caret(cli: Cli, shop: Path) -> None
     assert "^" in outcome.err
 
 
+def test_a_slug_whose_file_is_broken_is_answered_with_what_is_wrong(
+    cli: Cli, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop.parent)
+    shop.write_text('{"name": "Shop",}')
+    outcome = cli("call", "shop", "list_sales")
+    assert outcome.code == 1
+    assert "shop.connector.json:1:" in outcome.err
+    assert cli("call", "other", "list_sales").code == 2
+
+
 def test_what_an_upstream_wrote_can_not_steer_the_terminal(cli: Cli, tmp_path: Path) -> None:
     rows = [{"id": 1, "note": "\x1b[2Jgone\x07"}]
     tools = [{"id": "list_all", "name": "List all", "category": "READ", "description": "Return every note there is.",
