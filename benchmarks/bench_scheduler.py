@@ -168,6 +168,8 @@ def installed(peers: dict[str, str]) -> set[str]:
 
 
 async def timed(run: Runner, times: int) -> float:
+    gc.collect()
+    await run()  # what the others left in the processor's caches is not ours to measure
     began = time.process_time()
     for _ in range(times):
         await run()
@@ -191,7 +193,6 @@ async def measure(
     for turn in range(rounds):
         for who, run in runners.items():
             if who in ("inlined await", "jackfield") or turn % 5 == 0 or (who == "hamilton" and name == "chain"):
-                gc.collect()
                 seconds[who].append(await timed(run, times))
     micros = {who: statistics.median(found) / len(shape) * 1e6 for who, found in seconds.items()}
     print(f"\n{name}: {len(shape):,} nodes{f', {times} runs a round' if times > 1 else ''}; median of {rounds} rounds")
