@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from .conversions import Column
@@ -37,11 +38,19 @@ def child_name(path: str, array: str) -> str:
     return column_name(*filter(None, (path, array)))
 
 
-def flatten(nested: pa.Table, children: Collection[str]) -> dict[str, pa.Table]:
-    """`rows` and those child tables of `nested` that `children` names; a child that no record has is absent."""
-    tables: dict[str, pa.Table] = {}
-    _flatten(nested, "", "rows", [], frozenset(children), tables)
-    return tables
+@dataclass(slots=True)
+class Flat:
+    """`rows` and the child tables that were asked for and that some record has, and the parent of each child."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+
+
+def flatten(nested: pa.Table, children: Collection[str]) -> Flat:
+    """`nested` as plain tables: `rows`, and those of `children` that are there."""
+    flat = Flat()
+    _flatten(nested, "", "rows", [], frozenset(children), flat)
+    return flat
 
 
 def _flatten(
@@ -50,7 +59,7 @@ def _flatten(
     name: str,
     lead: Sequence[tuple[str, Column]],
     children: frozenset[str],
-    tables: dict[str, pa.Table],
+    flat: Flat,
 ) -> None:
     import pyarrow as pa
 
@@ -73,11 +82,12 @@ def _flatten(
         for child, values in wanted:
             records, parents, places = _unrolled(values)
             lead = [(PARENT, _combined(identity).take(parents)), (INDEX, places)]
-            _flatten(records, child, child, lead, children, tables)
+            flat.parents[child] = name
+            _flatten(records, child, child, lead, children, flat)
     if name == "rows" or name in children:
         if not columns and nested.num_rows:  # a table without columns has no rows in SQL
             columns[ROW] = pa.array(range(nested.num_rows), pa.int64())
-        tables[name] = pa.table(columns)
+        flat.tables[name] = pa.table(columns)
 
 
 def _leaves(table: pa.Table) -> Iterator[tuple[tuple[str, ...], Column]]:
@@ -93,8 +103,8 @@ def _within(keys: tuple[str, ...], column: Column) -> Iterator[tuple[tuple[str, 
     if not types.is_struct(column.type) or column.type.num_fields == 0:
         yield keys, _of_text(column) if column.type == pa.list_(pa.null()) else column
         return
-    for field, values in zip(column.type, column.flatten(), strict=True):
-        yield from _within((*keys, field.name), values)
+    for inner, values in zip(column.type, column.flatten(), strict=True):
+        yield from _within((*keys, inner.name), values)
 
 
 def _of_text(lists: Column) -> Column:
@@ -127,7 +137,7 @@ def _unrolled(arrays: Column) -> tuple[pa.Table, Column, Column]:
     fields = objects.flatten()
     if not fields:
         return pa.table({}).slice(0), parents, places
-    return pa.table(fields, names=[field.name for field in objects.type]), parents, places
+    return pa.table(fields, names=[inner.name for inner in objects.type]), parents, places
 
 
 def _combined(column: Column) -> Column:

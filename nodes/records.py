@@ -18,7 +18,7 @@ import msgspec
 from ..graphs.errors import Code, JackfieldError
 from .conversions import Column, converted, misfits
 from .datapath import check_text, described, not_json, record_slices
-from .flatten import INDEX, PARENT, ROW, flatten
+from .flatten import INDEX, PARENT, ROW, Flat, flatten
 from .jsonreader import NeedsCareError, read_fast
 from .schema import TEXT_WORDS, arrow_schema, obey
 from .source import Contract
@@ -73,7 +73,7 @@ def line_slices(part: bytes, source: str) -> list[bytes]:
 
 
 def finished(
-    tables: dict[str, pa.Table],
+    flat: Flat,
     *,
     declared: Mapping[str, str] | None,
     contract: Contract,
@@ -84,17 +84,21 @@ def finished(
     """What every reader of nested rows ends with: the declared schema, dates, requested children and columns."""
     import pyarrow as pa
 
-    rows = tables["rows"]
+    rows = flat.tables["rows"]
     if declared is not None and (rows.num_rows or rows.num_columns):
         rows = obey(rows, declared, contract, source)
     elif declared is not None:
         rows = arrow_schema(declared).empty_table()
     result = {"rows": _with_dates(rows, declared or ())}
     for child in children:
-        found = tables.get(child)
+        found = flat.tables.get(child)
         if found is None:
             found = pa.table({PARENT: pa.array([], pa.int64()), INDEX: pa.array([], pa.int64())})
-        result[child] = _joinable(_with_dates(found, (PARENT,)), rows)
+        result[child] = _with_dates(found, (PARENT,))
+    for child in children:
+        parent = result.get(flat.parents.get(child, "rows"))
+        if parent is not None:
+            result[child] = _joinable(result[child], parent)
     if columns is not None:
         result["rows"] = selected(result["rows"], columns)
     return result
@@ -133,10 +137,10 @@ def tables_of(
                 nested = read_fast(records, declared or {})
             except (NeedsCareError, pa.ArrowInvalid):
                 nested = _read_careful(records, declared or {}, source)
-        tables = flatten(nested, children)
+        flat = flatten(nested, children)
     except RecursionError as error:
         raise not_json(error, source) from None
-    return finished(tables, declared=declared, contract=contract, source=source, children=children, columns=columns)
+    return finished(flat, declared=declared, contract=contract, source=source, children=children, columns=columns)
 
 
 def _read_careful(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str], source: str) -> pa.Table:
@@ -197,11 +201,13 @@ def _dated(column: Column) -> Column | None:
     return None
 
 
-def _joinable(child: pa.Table, rows: pa.Table) -> pa.Table:
-    """A first child's `_parent_id` in the type that `id` of the rows ended with."""
-    if "id" not in rows.column_names or child.column_names[:1] != [PARENT]:
+def _joinable(child: pa.Table, parent: pa.Table) -> pa.Table:
+    """`child` with its `_parent_id` in the type that `id` of its parent ended with."""
+    from pyarrow import types
+
+    if "id" not in parent.column_names or types.is_nested(parent.schema.field("id").type):
         return child
-    target = rows.schema.field("id").type
+    target = parent.schema.field("id").type
     column = child[PARENT]
     fitted = converted(column, target)
     if fitted is None:

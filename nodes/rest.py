@@ -16,6 +16,7 @@ from ..graphs.model import Json
 from .base import ARGUMENTS, ROWS, SCAN, Context, Effect, Inputs, Outputs, Request, node
 from .blocking import in_thread
 from .datapath import check_path, record_slices
+from .flatten import Flat
 from .http.auth import Auth, Credentials, credentials
 from .http.binding import bound_pairs, bound_url, bound_value, names_in
 from .http.csv import text_rows, typed_rows
@@ -255,6 +256,6 @@ def _read(config: RestConfiguration, found: Pages, source: str) -> Mapping[str, 
 
         texts = [page.slices for page in found.pages if page.body]
         rows = typed_rows(texts, tuple(config.declared or ())) if texts else pa.table({})
-        return finished({ROWS: rows}, declared=config.declared, contract=config.contract, source=source)
+        return finished(Flat({ROWS: rows}), declared=config.declared, contract=config.contract, source=source)
     slices = [record for page in found.pages for record in page.slices]
     return tables_of(slices, config.declared, config.contract, source, config.children)

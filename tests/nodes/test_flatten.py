@@ -86,6 +86,25 @@ def test_a_childs_parent_id_has_the_type_that_the_parents_id_is_declared_as() ->
     assert found["items"]["_parent_id"].to_pylist() == ["7"]
 
 
+def test_each_generation_joins_in_the_types_that_its_ids_ended_with() -> None:
+    records = [{"id": 7, "items": [{"id": "2025-03-01", "parts": [{"n": 1}]}]}]
+    found = tables(records, "items", "items_parts", declared={"id": "string"})
+    assert found["items"].schema.field("_parent_id").type == found["rows"].schema.field("id").type
+    assert found["items_parts"].schema.field("_parent_id").type == found["items"].schema.field("id").type
+    assert found["items_parts"]["_parent_id"].to_pylist() == found["items"]["id"].to_pylist()
+
+
+def test_a_grandchild_may_be_read_without_its_parent() -> None:
+    found = tables(ORDERS, "items_parts", declared={"id": "string"})
+    assert found["items_parts"]["_parent_id"].to_pylist() == [0, 0, 2]
+
+
+def test_an_id_that_is_no_plain_value_joins_nothing() -> None:
+    found = tables([{"id": [1, 2], "kids": [{"k": 1}]}], "kids")
+    assert found["rows"].to_pylist() == [{"id": [1, 2], "_row": 0}]
+    assert found["kids"]["_parent_id"].to_pylist() == [0]
+
+
 def test_too_deep_objects_become_json_text() -> None:
     deep: dict[str, Any] = {"end": 1}
     for key in "fedcba":
