@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .dsn import Dsn, Engine
@@ -11,6 +12,7 @@ from .pushdown import Dialect, Relation
 from .session import Session
 
 
+@lru_cache(maxsize=64)
 def database(dsn: Dsn, *, read_only: bool = True, timeout_s: float | None = None) -> Database:
     """How to connect. `timeout_s` None: the server sets no limit, as for a stream, whose reader sets the pace."""
     key = f"{dsn.engine}:{dsn.digest(read_only, timeout_s)}"

@@ -19,8 +19,9 @@ from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Written
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from adbc_driver_manager import dbapi
+    from adbc_driver_manager import AdbcStatement, dbapi
 
+REMEMBERED: Final = 64
 KEEPALIVE: Final = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
 
 
@@ -63,6 +64,10 @@ class PostgresSession:
             self._connection: dbapi.Connection = driver.connect(address, autocommit=True)
         except Exception as error:
             raise failure(error, dsn, connecting=True) from None
+        # Kept: to make a statement anew each time costs more than to run it.
+        self._begin = self._kept("BEGIN READ ONLY")
+        self._end = self._kept("ROLLBACK")
+        self._readings: dict[str, tuple[tuple[Column, ...], pa.Schema, Reading]] = {}
 
     def columns(self, relation: Relation) -> tuple[Column, ...]:
         known = self._described.get(relation.sql)
@@ -80,14 +85,14 @@ class PostgresSession:
     def read(self, query: Query, *, guarded: bool) -> Rows:
         try:
             if guarded:
-                self._command("BEGIN READ ONLY")
+                self._begin.execute_update()
                 self._guarded = True
             cursor = self._cursor = self._connection.cursor()
             cursor.execute(query.sql, bound(query.values))
             reader = _reader(cursor)
         except Exception as error:
             raise failure(error, self._dsn) from None
-        reading = Reading(reader.schema, arrived(query.columns, columns_of(reader.schema), quoted))
+        reading = self._reading(query, reader.schema)
         return Rows(reading.schema, self._batches(reader, reading), reading.open)
 
     def statement(self, query: Query) -> Query:
@@ -118,7 +123,7 @@ class PostgresSession:
             if cursor is not None:
                 cursor.close()
             if guarded:
-                self._command("ROLLBACK")
+                self._end.execute_update()
         except Exception as error:
             raise failure(error, self._dsn) from None
         self.used = True
@@ -137,9 +142,10 @@ class PostgresSession:
         threading.Thread(target=self._cancel, name="jackfield-cancel", daemon=True).start()
 
     def close(self) -> None:
-        with suppress(Exception):
-            if self._cursor is not None:
-                self._cursor.close()
+        for statement in (self._cursor, self._begin, self._end):
+            with suppress(Exception):
+                if statement is not None:
+                    statement.close()
         with suppress(Exception):
             self._connection.close()
 
@@ -201,15 +207,30 @@ class PostgresSession:
         """The driver's own connection, for saves: they ingest Arrow."""
         return self._connection
 
-    def _command(self, sql: str) -> None:
+    def _kept(self, sql: str) -> AdbcStatement:
         from adbc_driver_manager import AdbcStatement
 
         statement = AdbcStatement(self._connection.adbc_connection)
+        statement.set_sql_query(sql)
+        return statement
+
+    def _command(self, sql: str) -> None:
+        statement = self._kept(sql)
         try:
-            statement.set_sql_query(sql)
             statement.execute_update()
         finally:
             statement.close()
+
+    def _reading(self, query: Query, raw: pa.Schema) -> Reading:
+        """How the result is converted, remembered as long as the same SQL gives the same columns."""
+        known = self._readings.get(query.sql)
+        if known is not None and known[0] == query.columns and known[1].equals(raw, check_metadata=True):
+            return known[2]
+        reading = Reading(raw, arrived(query.columns, columns_of(raw), quoted))
+        if len(self._readings) >= REMEMBERED:
+            self._readings.clear()
+        self._readings[query.sql] = (query.columns, raw, reading)
+        return reading
 
     def _update(self, cursor: dbapi.Cursor, query: Query) -> int:
         """The rows that changed, which the cursor's own `execute` does not tell when it binds values."""
