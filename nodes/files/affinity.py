@@ -36,6 +36,8 @@ def first_array(values: Sequence[Any], wish: str) -> pa.Array[Any]:
     import pyarrow as pa
 
     zoned = ("timestamp[us, tz=UTC]",) if wish == "timestamp[us]" else ()
+    if wish == "string" and not any(isinstance(value, bytes) for value in values):
+        return texts(values)
     for kind in (wish, *zoned, ""):
         try:
             return converted(values, kind)
