@@ -28,7 +28,10 @@ async def query_node(config: AtDatabase, inputs: Inputs, context: Context) -> Ou
     stream = context.streams
     place = database(config.where(context), timeout_s=None if stream else config.timeout_s)
 
+    # Without a parenthesis no function is called, and only a function could change a session that but reads.
+    guarded = "(" in config.sql
+
     def begin(session: Session) -> Rows:
-        return session.read(session.statement(query), guarded=True)
+        return session.read(session.statement(query), guarded=guarded)
 
     return {ROWS: await pull(place, begin, context, timeout_s=config.timeout_s, stream=stream)}

@@ -56,7 +56,8 @@ class PostgresSession:
         self.used = self.lent = False
         self._dsn = dsn
         self._described: dict[str, tuple[float, tuple[Column, ...]]] = {}
-        self._cursor: dbapi.Cursor | None = None
+        self._cursor: dbapi.Cursor | None = None  # kept: it need not prepare again what it ran last
+        self._reader: pa.RecordBatchReader | None = None
         self._guarded = False
         self._read_only = read_only
         try:
@@ -87,9 +88,11 @@ class PostgresSession:
             if guarded:
                 self._begin.execute_update()
                 self._guarded = True
-            cursor = self._cursor = self._connection.cursor()
+            cursor = self._cursor
+            if cursor is None:
+                cursor = self._cursor = self._connection.cursor()
             cursor.execute(query.sql, bound(query.values))
-            reader = _reader(cursor)
+            reader = self._reader = _reader(cursor)
         except Exception as error:
             raise failure(error, self._dsn) from None
         reading = self._reading(query, reader.schema)
@@ -117,11 +120,11 @@ class PostgresSession:
         return Query(f"SELECT {selects} FROM ({query.sql}\n) AS jackfield", query.values, known[1])
 
     def finish(self) -> None:
-        cursor, self._cursor = self._cursor, None
+        reader, self._reader = self._reader, None
         guarded, self._guarded = self._guarded, False
         try:
-            if cursor is not None:
-                cursor.close()
+            if reader is not None:
+                reader.close()
             if guarded:
                 self._end.execute_update()
         except Exception as error:
@@ -142,7 +145,7 @@ class PostgresSession:
         threading.Thread(target=self._cancel, name="jackfield-cancel", daemon=True).start()
 
     def close(self) -> None:
-        for statement in (self._cursor, self._begin, self._end):
+        for statement in (self._reader, self._cursor, self._begin, self._end):
             with suppress(Exception):
                 if statement is not None:
                     statement.close()
