@@ -1,8 +1,9 @@
 """One tool call over a warm source of 10,000 rows, beside bare DuckDB on the same Arrow table.
 
-Ours is the whole call: arguments checked, the graph run with its events, the SQL on a cursor of the locked database in
-a read-only transaction. Peer and call are timed in turns. The seed promises fewer than 5 ms for an isolated call.
-Exits with 1 when the median call takes more than 1.5 times bare DuckDB, or 5 ms.
+The source is a REST API whose rows are kept, and, in the column "file", a CSV file whose rows are kept while it stays
+as it is, which each call looks at. Ours is the whole call: arguments checked, the graph run with its events, the SQL on
+a cursor of the locked database in a read-only transaction. All are timed in turns. The seed promises fewer than 5 ms
+for an isolated call. Exits with 1 when the median call takes more than 1.5 times bare DuckDB, or 5 ms.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import json
 import statistics
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import duckdb
@@ -48,8 +52,7 @@ def animals() -> pa.Table:
     )
 
 
-def connector(folder: Path) -> Path:
-    pa.csv.write_csv(animals(), folder / "animals.csv")
+def connector(folder: Path, slug: str, source: dict[str, object]) -> Path:
     tools = [
         {
             "id": name,
@@ -63,10 +66,33 @@ def connector(folder: Path) -> Path:
         }
         for name, sql in QUERIES.items()
     ]
-    sources = [{"id": "animals", "type": "csv", "path": "animals.csv"}]
-    file = folder / "zoo.json"
-    file.write_text(json.dumps({"name": "Zoo", "slug": "zoo", "version": "1.0.0", "sources": sources, "tools": tools}))
+    source["id"] = "animals"
+    file = folder / f"{slug}.json"
+    document = {"name": slug, "slug": slug, "version": "1.0.0", "sources": [source], "tools": tools}
+    file.write_text(json.dumps(document))
     return file
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of the animals as JSON."""
+    body = json.dumps(animals().to_pylist()).encode()
+
+    class Animals(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Animals) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/animals"
+        server.shutdown()
 
 
 async def turns(*calls: Callable[[], Awaitable[object]]) -> list[float]:
@@ -96,11 +122,15 @@ async def main() -> int:
     session = database.session()
     whole = Table.whole(table)
     failed = False
-    print(f"{'10,000 rows, ms (median)':26}{'bare DuckDB':>13}{'locked query':>14}{'tool call':>11}{'call/bare':>11}")
-    with tempfile.TemporaryDirectory() as folder:
-        async with App([connector(Path(folder))]) as app:
-            for name, sql in QUERIES.items():
-                arguments = ARGUMENTS[name]
+    print(f"{'ms (median)':12}{'bare DuckDB':>13}{'locked query':>14}{'call':>9}{'file':>9}{'call/bare':>11}")
+    with tempfile.TemporaryDirectory() as name, served() as address:
+        folder = Path(name)
+        pa.csv.write_csv(table, folder / "animals.csv")
+        rest = connector(folder, "rest", {"type": "rest", "url": address, "cache_ttl_s": 3600})
+        file = connector(folder, "file", {"type": "csv", "path": "animals.csv"})
+        async with App([rest, file]) as app:
+            for tool, sql in QUERIES.items():
+                arguments = ARGUMENTS[tool]
                 text = sql.replace(":", "$")
 
                 async def peer(text: str = text, given: dict[str, object] = arguments) -> object:
@@ -109,12 +139,15 @@ async def main() -> int:
                 async def query(sql: str = sql, given: dict[str, object] = arguments) -> object:
                     return await session.query(sql, given, {"animals": whole})
 
-                async def call(name: str = name, given: dict[str, object] = arguments) -> object:
-                    return await app.call("zoo", name, given)
+                async def kept(tool: str = tool, given: dict[str, object] = arguments) -> object:
+                    return await app.call("rest", tool, given)
 
-                theirs, locked, ours = await turns(peer, query, call)
-                print(f"{name:26}{theirs:13.3f}{locked:14.3f}{ours:11.3f}{ours / theirs:11.2f}")
-                failed = failed or ours > MOST * theirs or ours > SEED_MS
+                async def on_disk(tool: str = tool, given: dict[str, object] = arguments) -> object:
+                    return await app.call("file", tool, given)
+
+                theirs, locked, ours, looked_at = await turns(peer, query, kept, on_disk)
+                print(f"{tool:12}{theirs:13.3f}{locked:14.3f}{ours:9.3f}{looked_at:9.3f}{ours / theirs:11.2f}")
+                failed = failed or ours > MOST * theirs or looked_at > SEED_MS
     database.close()
     bare.close()
     print(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +33,8 @@ KEPT_BYTES: Final = 64 << 20  # registering takes a quarter of a millisecond, wh
 NO_COLUMNS: Final = "no_columns"  # stands in for the columns of a table that has none, which DuckDB refuses
 
 Rows = Mapping[str, "pa.Table"]
+Key = tuple[tuple[str, Hashable], ...]
+MOST_CHUNKS: Final = 64
 
 
 @dataclass(eq=False, slots=True)
@@ -40,8 +42,8 @@ class Lent:
     """A cursor on which `rows` are registered. `reading`: a transaction that only reads is open on it."""
 
     cursor: duckdb.DuckDBPyConnection
-    key: tuple[tuple[str, int], ...]
-    rows: Rows  # keeps the tables, whose ids are in the key, alive
+    key: Key
+    rows: Rows  # keeps alive the memory whose addresses are in the key
     size: int
     reading: bool = False
 
@@ -62,13 +64,13 @@ class Cursors:
         self._config = config
         self._root: duckdb.DuckDBPyConnection | None = None
         self._spill: tempfile.TemporaryDirectory[str] | None = None
-        self._kept: OrderedDict[tuple[tuple[str, int], ...], Lent] = OrderedDict()
+        self._kept: OrderedDict[Key, Lent] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
     def lend(self, rows: Rows) -> Lent:
         """A cursor that nobody else uses, on which `rows` are registered and no other tables are."""
-        key = tuple((name, id(rows[name])) for name in sorted(rows))
+        key = tuple((name, _identity(rows[name])) for name in sorted(rows))
         with self._lock:
             kept = self._kept.pop(key, None)
             if kept is not None:
@@ -116,6 +118,21 @@ class Cursors:
         for statement in LOCKS:
             root.execute(statement)
         return root
+
+
+def _identity(table: pa.Table) -> Hashable:
+    """The same for tables over the same memory, as a source gives them that selects columns of rows it has kept."""
+    import pyarrow as pa
+
+    nested = any(pa.types.is_nested(kind) or pa.types.is_dictionary(kind) for kind in table.schema.types)
+    chunks = [chunk for column in table.columns for chunk in column.chunks]
+    if nested or len(chunks) > MOST_CHUNKS:  # whose memory the buffers of a chunk do not tell in full, or not fast
+        return id(table)
+    places = tuple(
+        (len(chunk), chunk.offset, *(0 if buffer is None else buffer.address for buffer in chunk.buffers()))
+        for chunk in chunks
+    )
+    return (table.schema, places)
 
 
 def _with_columns(rows: pa.Table) -> pa.Table:

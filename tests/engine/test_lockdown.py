@@ -197,6 +197,9 @@ def test_a_kept_cursor_goes_only_to_the_same_rows() -> None:
         assert cursors.lend({"t": like}) is not lent
         assert cursors.lend({"u": same}) is not lent
         assert cursors.lend({"t": same, "u": like}) is not lent
-        assert cursors.lend({"t": same}) is lent
+        assert cursors.lend({"t": same.rename_columns(["b"])}) is not lent
+        assert cursors.lend({"t": same.slice(0, 0)}) is not lent
+        assert cursors.lend({"t": same.cast(pa.schema([("a", pa.uint64())]))}) is not lent
+        assert cursors.lend({"t": same.select(["a"])}) is lent
     finally:
         cursors.close()
