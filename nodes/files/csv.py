@@ -15,7 +15,7 @@ from ..table import Table
 from . import csvtypes, duck
 from .base import FileConfiguration, FileFormat
 from .encodings import is_utf8, recoded
-from .names import distinct
+from .names import distinct, quoted
 from .opened import Opened
 from .reading import explained, stream
 
@@ -76,7 +76,7 @@ def read_headed(
         if undeclared:
             types |= csvtypes.found(connection, texts, undeclared, all_rows=is_small)
         if is_small:
-            listed = ", ".join(f"CAST({duck.name(name)} AS {types[name]}) AS {duck.name(name)}" for name in columns)
+            listed = ", ".join(f"CAST({quoted(name)} AS {types[name]}) AS {quoted(name)}" for name in columns)
         else:
             listed = ", ".join(csvtypes.guarded(name, types[name]) for name in columns)
         return stream(connection, f"(SELECT {listed} FROM ({texts}))", types, scan, files, close_copies)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from . import duck
+from .names import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,7 +59,7 @@ def narrowest(connection: duckdb.DuckDBPyConnection, texts: str, among: Mapping[
     asked = [(column, kind) for column, kinds in among.items() for kind in kinds]
     checks = []
     for column, kind in asked:
-        text = duck.name(column)
+        text = quoted(column)
         checks.append(f"coalesce(bool_and({text} IS NULL OR {fits(text, kind)}) AND count({text}) > 0, false)")
     answers = connection.sql(f"SELECT {', '.join(checks)} FROM ({texts})").fetchall()[0]
     result = dict.fromkeys(among, "VARCHAR")
@@ -70,7 +71,7 @@ def narrowest(connection: duckdb.DuckDBPyConnection, texts: str, among: Mapping[
 
 def guarded(column: str, kind: str) -> str:
     """The column in its type, for rows that nobody looked at before: a text that would lose something is an error."""
-    text = duck.name(column)
+    text = quoted(column)
     if kind not in ("BIGINT", "DOUBLE"):
         return f"CAST({text} AS {kind}) AS {text}"
     doubt = f"regexp_matches({text}, '^[-+]?0[0-9]|^[+]|^[0-9]+[eE][0-9]|[a-df-zA-DF-Z]')"

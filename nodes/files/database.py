@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...graphs.errors import Code, JackfieldError
 from .base import FileConfiguration
+from .names import quoted
 
 
 def chosen(config: FileConfiguration, available: Sequence[str], file: str) -> str:
@@ -31,10 +32,6 @@ def chosen(config: FileConfiguration, available: Sequence[str], file: str) -> st
     if config.table.lower() not in by_lower:
         raise missing_table(config.table, available, file)
     return quoted(by_lower[config.table.lower()])
-
-
-def quoted(identifier: str) -> str:
-    return '"' + identifier.replace('"', '""') + '"'
 
 
 def missing_table(table: str, available: Sequence[str], file: str) -> JackfieldError:

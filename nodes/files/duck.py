@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ..scan import Predicate, Scan
+from .names import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,10 +33,6 @@ def scratch(memory: str = "256MB", spill: str = "") -> duckdb.DuckDBPyConnection
     )
     connection.execute("SET TimeZone = 'UTC'")
     return connection
-
-
-def name(identifier: str) -> str:
-    return '"' + identifier.replace('"', '""') + '"'
 
 
 def literal(value: Any) -> str:
@@ -77,7 +74,9 @@ def select(source: str, types: Mapping[str, str], scan: Scan) -> str:
     columns = list(types) if scan.columns is None else [known[c.lower()] for c in scan.columns if c.lower() in known]
     conditions = [condition(p, known, types) for p in scan.predicates]
     kept = [text for text in conditions if text is not None]
-    listed = ", ".join(name(column) for column in dict.fromkeys(columns)) or ", ".join(name(c) for c in list(types)[:1])
+    listed = ", ".join(quoted(column) for column in dict.fromkeys(columns)) or ", ".join(
+        quoted(c) for c in list(types)[:1]
+    )
     where = f" WHERE {' AND '.join(kept)}" if kept else ""
     limit = f" LIMIT {scan.limit}" if scan.limit is not None and len(kept) == len(conditions) else ""
     return f"SELECT {listed} FROM {source}{where}{limit}"
@@ -95,8 +94,8 @@ def condition(predicate: Predicate, known: Mapping[str, str], types: Mapping[str
     except TypeError:
         return None
     if predicate.operator == "in":
-        return f"{name(column)} IN ({', '.join(texts)})"
-    return f"{name(column)} {predicate.operator} {texts[0]}"
+        return f"{quoted(column)} IN ({', '.join(texts)})"
+    return f"{quoted(column)} {predicate.operator} {texts[0]}"
 
 
 def comparable(type: str, value: Any) -> bool:

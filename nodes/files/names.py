@@ -1,8 +1,13 @@
-"""Column names of which none is another's: SQL tells no case apart, and a file or a query may give a name twice."""
+"""Names in SQL: quoted, and told apart. SQL tells no case apart, and a file or a query may give a name twice."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+
+def quoted(identifier: str) -> str:
+    """A name of a table or a column as DuckDB, SQLite and Postgres read it."""
+    return '"' + identifier.replace('"', '""') + '"'
 
 
 def distinct(names: Sequence[str]) -> list[str]:

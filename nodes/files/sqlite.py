@@ -14,7 +14,7 @@ from ..table import Table
 from .affinity import arrow_name, first_array, later_array
 from .base import FileConfiguration, FileFormat
 from .database import chosen, missing_table
-from .names import distinct
+from .names import distinct, quoted
 from .opened import Opened
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def select(connection: sqlite3.Connection, source: str, scan: Scan) -> tuple[str
     described = connection.execute(f"SELECT * FROM {source} LIMIT 0").description
     known = {column[0].lower(): column[0] for column in described}
     wanted = known if scan.columns is None else {c.lower() for c in scan.columns} & known.keys()
-    listed = ", ".join(name(column) for low, column in known.items() if low in wanted) or name(described[0][0])
+    listed = ", ".join(quoted(column) for low, column in known.items() if low in wanted) or quoted(described[0][0])
     types = declared_types(connection, source)
     pushed = [p for p in scan.predicates if is_pushable(p, known, types)]
     conditions: list[str] = []
@@ -110,7 +110,7 @@ def select(connection: sqlite3.Connection, source: str, scan: Scan) -> tuple[str
     for predicate in pushed:
         values = predicate.value if isinstance(predicate.value, tuple) else (predicate.value,)
         marks = ", ".join("?" for _ in values)
-        column = name(known[predicate.column.lower()])
+        column = quoted(known[predicate.column.lower()])
         conditions.append(
             f"{column} IN ({marks})" if predicate.operator == "in" else f"{column} {predicate.operator} ?"
         )
@@ -139,10 +139,6 @@ def declared_types(connection: sqlite3.Connection, source: str) -> dict[str, str
 
 def texts_of(config: FileConfiguration) -> dict[str, str]:
     return {column: "string" for column, word in (config.declared or {}).items() if word in ("string", "text")}
-
-
-def name(identifier: str) -> str:
-    return '"' + identifier.replace('"', '""') + '"'
 
 
 def streamed(

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ..base import Context
 from ..files import duck
+from ..files.names import quoted
 from ..files.opened import Opened
 from ..table import Table
 from .atomic import remove, temporary
@@ -68,8 +69,8 @@ def upsert(connection: duckdb.DuckDBPyConnection, job: Job[CsvSave], old: Opened
     types = dict(zip(*(lambda fresh: (fresh.columns, map(str, fresh.types)))(connection.table("fresh")), strict=True))
     fixed = {"delim": job.config.delimiter, "quote": '"', "escape": '"', "header": True, "all_varchar": True}
     there = f"read_csv({duck.literal(old.paths[0])}{duck.options(fixed | {'allow_quoted_nulls': False})})"
-    same = " AND ".join(f"TRY_CAST(o.{duck.name(k)} AS {types[k]}) = f.{duck.name(k)}" for k in job.config.key)
-    fresh = ", ".join(f"{duck.name(column)}::VARCHAR" for column in columns)
+    same = " AND ".join(f"TRY_CAST(o.{quoted(k)} AS {types[k]}) = f.{quoted(k)}" for k in job.config.key)
+    fresh = ", ".join(f"{quoted(column)}::VARCHAR" for column in columns)
     query = (
         f"SELECT {listed(columns)} FROM {there} o WHERE NOT EXISTS (SELECT 1 FROM fresh f WHERE {same})"
         f" UNION ALL SELECT {fresh} FROM fresh"
@@ -91,7 +92,7 @@ def header(old: Opened, config: CsvSave) -> list[str]:
 
 
 def listed(columns: Sequence[str]) -> str:
-    return ", ".join(map(duck.name, columns))
+    return ", ".join(map(quoted, columns))
 
 
 async def save(config: CsvSave, table: Table, context: Context) -> Saved:

@@ -69,15 +69,14 @@ def write(
     import deltalake
     import pyarrow as pa
 
-    fit: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda batch: batch  # noqa: E731
-    schema = rows.schema
+    fit, schema = None, rows.schema
     if there is not None and config.mode != "overwrite":
         schema = pa.schema(list(pa.schema(there.schema().to_arrow())))  # type: ignore[arg-type]
         fit = fitting(rows.schema, schema, config.path)
 
     def step(batch: pa.RecordBatch) -> pa.RecordBatch:
         alive()
-        return fit(batch)
+        return batch if fit is None else fit(batch)
 
     with spilling(folder, folder_path(folder, place)) as connection:
         reader = rows.reader(schema, step)

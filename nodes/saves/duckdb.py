@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...graphs.errors import Code, JackfieldError
 from ..base import Context
-from ..files import duck
+from ..files.names import quoted
 from ..table import Table
 from .base import CanSave, Saved, SaveType
 from .databasefile import SAVES_TABLE, DatabaseFileSave, DatabaseJob, save_database
@@ -74,7 +74,7 @@ def connect(job: DatabaseJob[DuckdbSave]) -> duckdb.DuckDBPyConnection:
 def change(connection: duckdb.DuckDBPyConnection, job: DatabaseJob[DuckdbSave]) -> None:
     import pyarrow as pa
 
-    table = duck.name(job.config.table)
+    table = quoted(job.config.table)
     known = connection.execute(
         "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?",
         [job.config.table],
@@ -100,14 +100,14 @@ def upsert(connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema,
     """By the table's own unique constraint where it has one over the key, else by deleting first."""
     connection.execute("CREATE TEMP TABLE fresh AS SELECT * FROM incoming")
     check_keys(connection, config.key)
-    key = ", ".join(map(duck.name, config.key))
+    key = ", ".join(map(quoted, config.key))
     if has_constraint(connection, config):
-        others = [duck.name(column) for column in schema.names if column not in config.key]
+        others = [quoted(column) for column in schema.names if column not in config.key]
         updates = ", ".join(f"{column} = excluded.{column}" for column in others)
         action = f"DO UPDATE SET {updates}" if updates else "DO NOTHING"
         connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM fresh ON CONFLICT ({key}) {action}")
         return
-    same = " AND ".join(f"{table}.{duck.name(column)} = fresh.{duck.name(column)}" for column in config.key)
+    same = " AND ".join(f"{table}.{quoted(column)} = fresh.{quoted(column)}" for column in config.key)
     connection.execute(f"DELETE FROM {table} USING fresh WHERE {same}")
     connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM fresh")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...graphs.errors import Code, JackfieldError
 from ..base import Context
+from ..files.names import quoted
 from ..table import Table
 from .base import CanSave, Saved, SaveType
 from .databasefile import SAVES_TABLE, DatabaseFileSave, DatabaseJob, save_database
@@ -42,7 +43,7 @@ def write(job: DatabaseJob[SqliteSave]) -> int | None:
 
 
 def change(connection: sqlite3.Connection, job: DatabaseJob[SqliteSave]) -> None:
-    table, schema = name(job.config.table), job.rows.schema
+    table, schema = quoted(job.config.table), job.rows.schema
     there = {str(row[1]): str(row[2]).upper() for row in connection.execute(f"PRAGMA table_info({table})")}
     if job.config.mode == "overwrite" and there:
         connection.execute(f"DROP TABLE {table}")
@@ -50,7 +51,7 @@ def change(connection: sqlite3.Connection, job: DatabaseJob[SqliteSave]) -> None
     if there:
         check_fit(schema, there, job.config)
     else:
-        columns = ", ".join(f"{name(field.name)} {column_type(field.type)}" for field in schema)
+        columns = ", ".join(f"{quoted(field.name)} {column_type(field.type)}" for field in schema)
         connection.execute(f"CREATE TABLE {table} ({columns})")
     if job.config.mode == "upsert":
         upsert(connection, table, job)
@@ -82,12 +83,12 @@ def insert(
 def upsert(connection: sqlite3.Connection, table: str, job: DatabaseJob[SqliteSave]) -> None:
     """Staged in a temporary table, checked, then by the table's own unique index or by deleting first."""
     columns, key = job.rows.schema.names, job.config.key
-    typed = ", ".join(f"{name(field.name)} {column_type(field.type)}" for field in job.rows.schema)
+    typed = ", ".join(f"{quoted(field.name)} {column_type(field.type)}" for field in job.rows.schema)
     connection.execute(f"CREATE TEMP TABLE fresh ({typed})")
     insert(connection, "temp.fresh", columns, rows(job))
     check_keys(connection, key)
     if unique_over(connection, job.config):
-        others = [name(column) for column in columns if column not in key]
+        others = [quoted(column) for column in columns if column not in key]
         updates = ", ".join(f"{column} = excluded.{column}" for column in others)
         action = f"DO UPDATE SET {updates}" if updates else "DO NOTHING"
         # WHERE true: without it SQLite takes ON CONFLICT for a join's condition
@@ -96,14 +97,14 @@ def upsert(connection: sqlite3.Connection, table: str, job: DatabaseJob[SqliteSa
             f" ON CONFLICT ({listed(key)}) {action}"
         )
         return
-    same = " AND ".join(f"f.{name(column)} = {table}.{name(column)}" for column in key)
+    same = " AND ".join(f"f.{quoted(column)} = {table}.{quoted(column)}" for column in key)
     connection.execute(f"CREATE INDEX temp.fresh_key ON fresh ({listed(key)})")
     connection.execute(f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM temp.fresh f WHERE {same})")
     connection.execute(f"INSERT INTO {table} ({listed(columns)}) SELECT * FROM temp.fresh")
 
 
 def check_keys(connection: sqlite3.Connection, key: Sequence[str]) -> None:
-    absent = " OR ".join(f"{name(column)} IS NULL" for column in key)
+    absent = " OR ".join(f"{quoted(column)} IS NULL" for column in key)
     empty = connection.execute(f"SELECT count(*) FROM temp.fresh WHERE {absent}").fetchone()[0]
     if empty:
         raise no_key(empty, ", ".join(key))
@@ -115,12 +116,12 @@ def check_keys(connection: sqlite3.Connection, key: Sequence[str]) -> None:
 
 def unique_over(connection: sqlite3.Connection, config: SqliteSave) -> bool:
     """Whether a primary key or a unique index is over just the key's columns."""
-    columns = connection.execute(f"PRAGMA table_info({name(config.table)})").fetchall()
+    columns = connection.execute(f"PRAGMA table_info({quoted(config.table)})").fetchall()
     if {row[1] for row in columns if row[5]} == set(config.key):
         return True
-    for index in connection.execute(f"PRAGMA index_list({name(config.table)})").fetchall():
+    for index in connection.execute(f"PRAGMA index_list({quoted(config.table)})").fetchall():
         partial, unique = index[4], index[2]
-        covered = {row[2] for row in connection.execute(f"PRAGMA index_info({name(index[1])})")}
+        covered = {row[2] for row in connection.execute(f"PRAGMA index_info({quoted(index[1])})")}
         if unique and not partial and covered == set(config.key):
             return True
     return False
@@ -144,12 +145,8 @@ def record(connection: sqlite3.Connection, job: DatabaseJob[SqliteSave]) -> None
         )
 
 
-def name(identifier: str) -> str:
-    return '"' + identifier.replace('"', '""') + '"'
-
-
 def listed(columns: Sequence[str]) -> str:
-    return ", ".join(map(name, columns))
+    return ", ".join(map(quoted, columns))
 
 
 def failure(error: sqlite3.Error, config: SqliteSave) -> JackfieldError:

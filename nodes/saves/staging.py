@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graphs.errors import Code, JackfieldError
 from ..files import duck
+from ..files.names import quoted
 from .atomic import remove, temporary
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def check_keys(connection: duckdb.DuckDBPyConnection, key: Sequence[str], names:
     Which of two rows should win is not ours to guess: the rows of a query have no order. `names` are the key's columns
     as the caller knows them, where `fresh` has others.
     """
-    columns = [duck.name(column) for column in key]
+    columns = [quoted(column) for column in key]
     shown = ", ".join(names or key)
     absent = " OR ".join(f"{column} IS NULL" for column in columns)
     empty = connection.sql(f"SELECT count(*) FROM fresh WHERE {absent}").fetchall()[0][0]
