@@ -105,12 +105,17 @@ def finished(
 
 
 def selected(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Those of `columns`, by name in any case. Of no rows, nothing is known: then each is there, typed null."""
+    """Those of `columns`, by name in any case. Of no rows, nothing is known: then each is there, typed null.
+
+    All columns where one of `columns` is not there: whoever names it is then told what there is.
+    """
     import pyarrow as pa
 
     found = {name.lower(): name for name in rows.column_names}
     if rows.num_rows:
         wanted = {name.lower() for name in columns}
+        if not wanted <= found.keys():
+            return rows
         return rows.select([name for name in rows.column_names if name.lower() in wanted])
     for name in columns:
         if name.lower() not in found:

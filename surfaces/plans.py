@@ -118,7 +118,11 @@ def _rest(configuration: Mapping[str, Json], scan: Scan) -> dict[str, Any]:
     pairs = [*((name, str(value)) for name, value in told["params"].items()), *map(tuple, told["query"])]
     query = f"?{urlencode(pairs, safe=':{}, ')}" if pairs else ""
     pages = "" if told["pages"] == "none" else f", all pages ({told['pages']})"
-    return {"sent": [f"{told['method']} {told['url']}{query}{pages}"], "kept": told["kept"], "rechecked": []}
+    return {
+        "sent": [f"{told['method']} {told['url']}{query}{pages}"],
+        "kept": told["kept"],
+        "rechecked": told["rechecked"],
+    }
 
 
 def _file(configuration: Mapping[str, Json], scan: Scan, context: Context) -> dict[str, Any]:
