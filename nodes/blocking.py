@@ -24,8 +24,8 @@ async def in_thread(
     if cancel is nothing:
         return await anyio.to_thread.run_sync(call, limiter=limiter)
     # A watching task would do the same and cost more than a point look-up in a database does.
-    begun = threading.Lock()
-    ended = threading.Event()
+    begun, ended = threading.Lock(), threading.Lock()
+    ended.acquire()
 
     def run() -> T:
         if not begun.acquire(blocking=False):
@@ -33,7 +33,7 @@ async def in_thread(
         try:
             return call()
         finally:
-            ended.set()
+            ended.release()
 
     try:
         return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)
@@ -42,5 +42,5 @@ async def in_thread(
             cancel()
             with anyio.CancelScope(shield=True):
                 # A limiter of its own: all threads of the usual one may be waiting for this.
-                await anyio.to_thread.run_sync(ended.wait, limiter=anyio.CapacityLimiter(1))
+                await anyio.to_thread.run_sync(ended.acquire, limiter=anyio.CapacityLimiter(1))
         raise

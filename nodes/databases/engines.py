@@ -29,11 +29,12 @@ def database(dsn: Dsn, *, read_only: bool = True, timeout_s: float | None = None
     return Database(dsn, key, connect)
 
 
-def dialect(engine: Engine) -> Dialect:
+def dialect(engine: Engine, *, stream: bool = False) -> Dialect:
+    """How the engine's SQL is written; `stream`: such that its rows can be streamed."""
     if engine == "postgres":
         from .postgres_types import PostgresDialect
 
-        return PostgresDialect()
+        return PostgresDialect(inline=stream)
     from .mysql_types import MySQLDialect
 
     return MySQLDialect()

@@ -94,7 +94,13 @@ def _array(given: str, element: str) -> str:
 
 
 class PostgresDialect:
-    """Implements `pushdown.Dialect`. Every value is bound and cast: text is not inferred to other types."""
+    """Implements `pushdown.Dialect`. Every value is bound and cast: text is not inferred to other types.
+
+    `inline` writes values as literals instead: only a statement that binds nothing is copied, and so can be streamed.
+    """
+
+    def __init__(self, *, inline: bool = False) -> None:
+        self._inline = inline
 
     def relation(self, table: str) -> Relation:
         return Relation(".".join(quoted(part) for part in parts_of(table)), name=table)
@@ -105,7 +111,11 @@ class PostgresDialect:
     def condition(self, comparison: Comparison, values: list[Any], *, shown: bool = False, exact: bool = False) -> str:
         column = comparison.column.operand or quoted(comparison.column.name)
         cast = CASTS[comparison.kind]
-        if comparison.operator == "in":
+        if self._inline and not shown:
+            listed = comparison.value if comparison.operator == "in" else (comparison.value,)
+            literals = ", ".join(literal(comparison.kind, value) for value in listed)
+            found = f"IN ({literals})" if comparison.operator == "in" else f"{comparison.operator} {literals}"
+        elif comparison.operator == "in":
             values.append([_sent(value) for value in comparison.value])
             through = "text[]::" if cast.startswith("text::") else ""
             found = f"= ANY (${len(values)}::{through}{cast.removeprefix('text::')}[])"
@@ -132,6 +142,16 @@ CASTS: Final[Mapping[Kind, str]] = {
     Kind.TIMESTAMP: "text::timestamp",
     Kind.TIMESTAMPTZ: "text::timestamptz",
 }
+
+
+def literal(kind: Kind, value: Any) -> str:
+    """`value` as SQL that means just it. Text goes as the numbers of its letters: nothing in it can be SQL."""
+    if kind in (Kind.TEXT, Kind.PADDED):
+        letters = "".join(f"\\U{ord(letter):08X}" for letter in value)
+        return f"E'{letters}'::{'bpchar' if kind is Kind.PADDED else 'text'}"
+    plain = str(_sent(value))
+    assert "'" not in plain, "numbers, times and UUIDs have no quotes"
+    return f"'{plain}'::{CASTS[kind].removeprefix('text::')}"
 
 
 def _sent(value: Any) -> Any:

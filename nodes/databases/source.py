@@ -92,7 +92,7 @@ async def _pull(
     def begin(session: Session) -> Rows:
         columns = session.columns(place)
         check_contract(config, columns, context.node)
-        made.append(push_for(engine, config, place, scan, columns))
+        made.append(push_for(engine, config, place, scan, columns, stream=stream))
         return session.read(made[-1].query, guarded=config.query is not None)
 
     def convert(rows: Any) -> Any:
@@ -122,7 +122,13 @@ def relation_of(engine: Engine, config: DatabaseSource, arguments: Mapping[str, 
 
 
 def push_for(
-    engine: Engine, config: DatabaseSource, place: Relation, scan: Scan, columns: Sequence[Column]
+    engine: Engine,
+    config: DatabaseSource,
+    place: Relation,
+    scan: Scan,
+    columns: Sequence[Column],
+    *,
+    stream: bool = False,
 ) -> Pushdown:
     """What is sent for `scan`. Pure: `jackfield plan` shows it."""
     declared = config.declared or NO_SCHEMA
@@ -134,7 +140,7 @@ def push_for(
     if config.contract == "discard_row" and declared and scan.limit is not None:
         kept = (*scan.kept, f"LIMIT {scan.limit}: rows that do not fit the schema are dropped here")
         scan = Scan(scan.columns, scan.predicates, None, kept)
-    return push(scan, columns, place, dialect(engine), converted)
+    return push(scan, columns, place, dialect(engine, stream=stream), converted)
 
 
 def explain(

@@ -118,6 +118,15 @@ async def test_a_stream_read_to_its_end_has_every_row_and_closes_its_connection(
 
 
 @pytest.mark.anyio
+async def test_rows_that_were_asked_for_by_a_condition_stream_too(place: Place) -> None:
+    async with stand(streams=True) as on:
+        table = await place.read(on, "t", Scan(None, (Predicate("id", ">", 10),)))
+        assert table.is_stream
+        rows = await anyio.to_thread.run_sync(table.arrow)
+        assert rows.num_rows == 99_990
+
+
+@pytest.mark.anyio
 async def test_a_small_answer_is_whole_though_it_might_stream_and_its_connection_is_kept(place: Place) -> None:
     async with stand(streams=True) as on:
         for number in range(3):

@@ -22,7 +22,7 @@ from jackfield.nodes.databases import narrowing, pushdown
 from jackfield.nodes.databases.arrow import fitted, whole
 from jackfield.nodes.databases.columns import Column, Kind
 from jackfield.nodes.databases.dsn import Engine, parse
-from jackfield.nodes.databases.engines import database, relation
+from jackfield.nodes.databases.engines import database, dialect, relation
 from jackfield.nodes.databases.narrowing import Comparison, Narrowed
 from jackfield.nodes.databases.postgres_types import PostgresDialect
 from jackfield.nodes.databases.pushdown import Query, push
@@ -61,6 +61,7 @@ NUMBERS: tuple[Any, ...] = (
     *(Decimal("0.30000000000000004"), Decimal("16777217"), Decimal(200), Decimal("99999.999")),
 )
 UTC = dt.UTC
+RANDOM = random.Random(9)  # of the ways to write values, bound or as literals, each is tried
 EAST = dt.timezone(dt.timedelta(hours=5))
 DAYS: tuple[Any, ...] = (
     dt.date(2024, 2, 29),
@@ -86,7 +87,7 @@ def opened(engine: Engine, dsn: str) -> Iterator[Session]:
 
 def pulled(session: Session, engine: Engine, table: str, scan: Scan) -> tuple[pa.Table, pushdown.Pushdown]:
     place = relation(engine, table)
-    made = push(scan, session.columns(place), place, session.dialect)
+    made = push(scan, session.columns(place), place, dialect(engine, stream=bool(RANDOM.getrandbits(1))))
     rows = session.read(made.query, guarded=False)
     found = fitted(whole(rows.schema, rows.batches), rows.open)
     session.finish()

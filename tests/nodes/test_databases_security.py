@@ -14,10 +14,10 @@ from servers.postgres import PostgresServer
 from servers.stand import stand
 
 from jackfield.graphs.errors import Code, JackfieldError
+from jackfield.nodes.databases.columns import TableChangedError
 from jackfield.nodes.databases.dsn import Engine, address, parse
 from jackfield.nodes.databases.engines import database
 from jackfield.nodes.databases.pushdown import Query
-from jackfield.nodes.databases.columns import TableChangedError
 from jackfield.nodes.databases.session import ConnectionLostError, Session
 from jackfield.nodes.mysql import mysql_node
 from jackfield.nodes.postgres import postgres_node
@@ -151,7 +151,8 @@ def test_a_setting_made_by_a_query_ends_with_it(postgres: PostgresServer) -> Non
 
 
 @pytest.mark.anyio
-async def test_what_an_argument_says_is_never_sql(place: Place) -> None:
+@pytest.mark.parametrize("streams", [False, True])
+async def test_what_an_argument_says_is_never_sql(place: Place, streams: bool) -> None:
     texts = [
         "'; DROP TABLE t; --",
         "\\'; DROP TABLE t; --",
@@ -165,7 +166,7 @@ async def test_what_an_argument_says_is_never_sql(place: Place) -> None:
         '"',
     ]
     before = place.state()
-    async with stand() as on:
+    async with stand(streams=streams) as on:
         kind = postgres_node if place.engine == "postgres" else mysql_node
         for text in texts:
             at = {"engine": place.engine, "dsn": place.dsn, "sql": "SELECT :x AS x, '%s $1 ? :x' AS y FROM t"}
