@@ -19,6 +19,7 @@ from typing import BinaryIO, Final
 
 from ...graphs.errors import Code, JackfieldError
 from ..files.confine import Located, folder_of
+from ..table import nothing
 
 SUFFIX: Final = ".jackfield-tmp"
 WAIT_S: Final = 30.0
@@ -50,8 +51,11 @@ def remove(folder: int, name: str) -> None:
 
 
 @contextmanager
-def locked(place: Located) -> Iterator[int]:
-    """The folder of `place`, made if need be, with no other save in it and no leftovers. Raises OVERLOADED."""
+def locked(place: Located, check: Callable[[], None] = nothing) -> Iterator[int]:
+    """The folder of `place`, made if need be, with no other save in it and no leftovers.
+
+    Raises OVERLOADED, and what `check` raises while it waits.
+    """
     with folder_of(place, create=True) as folder:
         until = time.monotonic() + WAIT_S
         while True:
@@ -65,6 +69,7 @@ def locked(place: Located) -> Iterator[int]:
                         f"Other saves held the folder of '{place.text}' for {WAIT_S:.0f} s.",
                         "Try again, or save into different folders.",
                     ) from None
+                check()
                 time.sleep(0.01)
         clean(folder)
         yield folder  # closing the folder unlocks it

@@ -33,7 +33,7 @@ class CsvSave(FileSave):
 
 
 def write(job: Job[CsvSave]) -> None:
-    with spilling(job.folder, job.to.parent) as connection:
+    with spilling(job.folder, job.to.parent, job.rows) as connection:
         if job.old is None:
             connection.register("incoming", job.rows.reader())
             copy(connection, "SELECT * FROM incoming", job.to.path, job.config)

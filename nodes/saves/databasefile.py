@@ -52,7 +52,7 @@ async def save_database(
 
     def run() -> Saved:
         place = locate(context.secrets.expand(config.path), context.folder)
-        with locked(place) as folder:
+        with locked(place, batches.check) as folder:
             spill = str(place.path.parent / temporary("spill"))
             if place.path.exists():
                 repeated = write(DatabaseJob(config, str(place.path), batches, context.idempotency_key, spill))

@@ -59,7 +59,7 @@ async def save_dataset(config: ParquetSave, table: Table, context: Context) -> S
 
     def run() -> Saved:
         place = locate(context.secrets.expand(config.path), context.folder)
-        with locked(place) as folder:
+        with locked(place, batches.check) as folder:
             recover(folder)
             check_owned(place, config)
             entries = journal(place)
@@ -67,7 +67,7 @@ async def save_dataset(config: ParquetSave, table: Table, context: Context) -> S
                 return Saved(entries[context.idempotency_key], config.path, repeated=True)
             with replacing_folder(place, folder) as new:
                 old = place.path if place.path.exists() and config.mode != "overwrite" else None
-                with spilling(folder, folder_path(folder, place)) as connection:
+                with spilling(folder, folder_path(folder, place), batches) as connection:
                     write(connection, config, batches, old, new)
                 if context.idempotency_key:
                     entries[context.idempotency_key] = batches.count

@@ -40,7 +40,7 @@ async def save(config: DeltaSave, table: Table, context: Context) -> Saved:
 
     def run() -> Saved:
         place = locate(context.secrets.expand(config.path), context.folder)
-        with locked(place) as folder, marked(place, lambda: named_files(place)) as alive:
+        with locked(place, batches.check) as folder, marked(place, lambda: named_files(place)) as alive:
             there = opened(place)
             repeated = saved_before(there, context.idempotency_key)
             if repeated is not None:
@@ -78,7 +78,7 @@ def write(
         alive()
         return batch if fit is None else fit(batch)
 
-    with spilling(folder, folder_path(folder, place)) as connection:
+    with spilling(folder, folder_path(folder, place), rows) as connection:
         reader = rows.reader(schema, step)
         if config.mode == "upsert" or key:  # the commit tells the number of rows, so they are counted first
             stage(connection, reader, config.key if config.mode == "upsert" else ())

@@ -31,6 +31,7 @@ def write(job: DatabaseJob[DuckdbSave]) -> int | None:
     import duckdb
 
     connection = connect(job)
+    job.rows.interrupts.append(connection.interrupt)
     try:
         connection.execute("BEGIN TRANSACTION")
         repeated = recorded(connection, job.idempotency_key)
@@ -42,6 +43,7 @@ def write(job: DatabaseJob[DuckdbSave]) -> int | None:
     except duckdb.Error as error:
         raise failure(error, job.config) from None
     finally:
+        job.rows.interrupts.clear()
         connection.close()  # rolls back what was not committed
 
 
@@ -66,6 +68,7 @@ def connect(job: DatabaseJob[DuckdbSave]) -> duckdb.DuckDBPyConnection:
                     "Close the program that has it open, and try again.",
                     {"path": job.config.path},
                 ) from None
+            job.rows.check()
             time.sleep(0.02)
     connection.execute("SET TimeZone = 'UTC'")
     return connection

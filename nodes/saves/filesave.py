@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -42,6 +43,7 @@ class Batches:
         self.count = 0
         self.stopped = False
         self.failure: Exception | None = None
+        self.interrupts: list[Callable[[], None]] = []  # what ends a statement that reads no batch any more
         self._table = table
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -50,8 +52,7 @@ class Batches:
     def changed(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             for batch in self._table.reader():
-                if self.stopped:
-                    raise JackfieldError(Code.CANCELLED, "The save was cancelled; its target is as it was.")
+                self.check()
                 self.count += batch.num_rows
                 yield change(batch)
         except Exception as error:
@@ -68,6 +69,14 @@ class Batches:
     def stop(self) -> None:
         self.stopped = True
         self._table.cancel()
+        for interrupt in list(self.interrupts):
+            with suppress(Exception):  # of a connection that was closed this moment
+                interrupt()
+
+    def check(self) -> None:
+        """Raises CANCELLED when the save was stopped."""
+        if self.stopped:
+            raise JackfieldError(Code.CANCELLED, "The save was cancelled; its target is as it was.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ async def save_file(config: F, table: Table, context: Context, write: Callable[[
 
     def run() -> Saved:
         place = locate(context.secrets.expand(config.path), context.folder)
-        with locked(place) as folder:
+        with locked(place, batches.check) as folder:
             journal = Journal(place, folder)
             repeated = journal.rows_of(context.idempotency_key)
             if repeated is not None:

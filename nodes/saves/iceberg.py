@@ -45,7 +45,11 @@ async def save(config: IcebergSave, table: Table, context: Context) -> Saved:
 
     def run() -> Saved:
         place = locate(context.secrets.expand(config.path), context.folder)
-        with locked(place), marked(place, lambda: named_files(place)) as alive, catalog(place) as warehouse:
+        with (
+            locked(place, batches.check),
+            marked(place, lambda: named_files(place)) as alive,
+            catalog(place) as warehouse,
+        ):
             repeated = write(config, warehouse, batches, context.idempotency_key, alive)
         return Saved(batches.count, target) if repeated is None else Saved(repeated, target, repeated=True)
 

@@ -63,7 +63,7 @@ def upsert(job: Job[Any], old: Opened, layout: str, lines: Lines) -> None:
             texts = pa.array([record.decode() for record in records(batch)], pa.string())
             yield pa.RecordBatch.from_arrays([*(batch.column(place) for place in places), texts], schema=schema)
 
-    with spilling(job.folder, job.to.parent) as connection:
+    with spilling(job.folder, job.to.parent, job.rows) as connection:
         connection.register("incoming", pa.RecordBatchReader.from_batches(schema, keyed()))
         connection.execute("CREATE TEMP TABLE fresh AS SELECT * FROM incoming")
         check_keys(connection, [field.name for field in fields], key)

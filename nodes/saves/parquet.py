@@ -41,7 +41,7 @@ def write(job: Job[ParquetSave]) -> None:
         if job.config.mode == "append":
             write_batches(job.to.file, schema, chain(there.iter_batches(), job.rows.changed(fit)))
             return
-    with spilling(job.folder, job.to.parent) as connection:
+    with spilling(job.folder, job.to.parent, job.rows) as connection:
         stage(connection, job.rows.reader(schema, fit), job.config.key)
         source = f"read_parquet({duck.literal(job.old.paths[0])}, hive_partitioning=false)"
         write_batches(job.to.file, schema, merged(connection, source, schema, job.config.key))

@@ -30,7 +30,8 @@ class SqliteSave(DatabaseFileSave):
 
 def write(job: DatabaseJob[SqliteSave]) -> int | None:
     try:
-        with closing(sqlite3.connect(job.path, timeout=BUSY_S, isolation_level=None)) as connection:
+        with closing(connect(job)) as connection:
+            job.rows.interrupts.append(connection.interrupt)
             connection.execute("BEGIN IMMEDIATE")
             repeated = recorded(connection, job.idempotency_key)
             if repeated is None:
@@ -40,6 +41,13 @@ def write(job: DatabaseJob[SqliteSave]) -> int | None:
             return repeated
     except sqlite3.Error as error:
         raise failure(error, job.config) from None
+    finally:
+        job.rows.interrupts.clear()
+
+
+def connect(job: DatabaseJob[SqliteSave]) -> sqlite3.Connection:
+    # Cancelling interrupts it from another thread.
+    return sqlite3.connect(job.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
 
 
 def change(connection: sqlite3.Connection, job: DatabaseJob[SqliteSave]) -> None:

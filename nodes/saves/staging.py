@@ -15,15 +15,23 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from .filesave import Batches
+
 
 @contextmanager
-def spilling(folder: int, path: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A scratch database that spills into the folder of the target, where a killed save's leftovers are removed."""
+def spilling(folder: int, path: str, rows: Batches) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A scratch database that spills into the folder of the target, where a killed save's leftovers are removed.
+
+    Stopping `rows` interrupts it.
+    """
     name = temporary("spill")
     connection = duck.scratch(spill=f"{path}/{name}")
+    interrupt = connection.interrupt
+    rows.interrupts.append(interrupt)
     try:
         yield connection
     finally:
+        rows.interrupts.remove(interrupt)
         connection.close()
         remove(folder, name)
 

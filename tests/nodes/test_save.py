@@ -125,6 +125,15 @@ async def test_a_cancelled_save_changes_nothing_and_closes_its_source(tmp_path: 
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("kind", ["csv", "duckdb"])
+async def test_a_save_that_waits_for_another_can_be_cancelled_at_once(tmp_path: Path, kind: str) -> None:
+    fields = {"type": kind, "path": f"a.{kind}"} | ({"table": "t"} if kind == "duckdb" else {})
+    with locked(locate(f"a.{kind}", tmp_path)), anyio.move_on_after(0.2) as waiting, anyio.fail_after(2):
+        await save(tmp_path, Table.whole(pa.table({"a": [1]})), **fields)
+    assert waiting.cancelled_caught
+
+
+@pytest.mark.anyio
 async def test_two_saves_into_one_file_do_not_lose_rows(tmp_path: Path) -> None:
     async with anyio.create_task_group() as group:
         for number in range(8):
