@@ -70,7 +70,8 @@ def dlt(dsn: str, folder: Path) -> None:
     from dlt.sources.sql_database import sql_table
 
     began = time.perf_counter()
-    table = sql_table(credentials=dsn, table="orders", backend="connectorx", backend_kwargs={"return_type": "arrow"})
+    credentials = dsn.replace("postgresql:", "postgresql+psycopg2:", 1)  # reflects the table; connectorx reads it
+    table = sql_table(credentials=credentials, table="orders", backend="connectorx")
     destination = dlt_package.destinations.filesystem(bucket_url=folder.as_uri())
     pipeline = dlt_package.pipeline(
         "bench", destination=destination, dataset_name="lake", pipelines_dir=str(folder / "pipelines")
