@@ -24,6 +24,7 @@ from ..nodes.sqltext.references import references
 from ..nodes.sqltext.tokens import tokens
 from ..nodes.table import Table
 from .cursors import Cursors
+from .parse_tree import require_only_reads
 from .query import Query
 from .query_errors import no_table
 from .query_threads import QueryThreads
@@ -74,8 +75,10 @@ def checked(sql: str) -> Checked:
         raise translated(error, text, {}, ()) from None
     if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise JackfieldError(Code.QUERY_INVALID, "The SQL is not one SELECT.", "PIVOT belongs behind FROM.")
+    tables = tuple(name.lower() for name in references(sql).tables)
+    require_only_reads(text, tables)
     now = any(token.text.lower() in CLOCKS for token in tokens(sql))
-    return Checked(tuple(name.lower() for name in references(sql).tables), read_once(sql), now)
+    return Checked(tables, read_once(sql), now)
 
 
 class _Anything(dict[str, Any]):

@@ -12,12 +12,12 @@ from typing import Final
 from .tokens import Dialect
 
 
-def _names(text: str) -> frozenset[str]:
+def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Words of the grammar and of types that an opening parenthesis may follow.
-WORDS: Final = _names("""
+WORDS: Final = names("""
     all and any array as asc bernoulli between bigint binary bit blob bool boolean by case cast char character
     check coalesce columns cross cube date datetime dec decimal desc distinct double else end enum escape except
     exclude exists extract filter first float following for from full group grouping groups having hugeint if
@@ -29,7 +29,7 @@ WORDS: Final = _names("""
     variadic varying when where window with within year
 """)
 
-STANDARD: Final = _names("""
+STANDARD: Final = names("""
     abs acos asin atan atan2 avg bit_and bit_length bit_or bit_xor bool_and bool_or ceil ceiling char_length
     character_length chr concat concat_ws corr cos cot count covar_pop covar_samp cume_dist current_date current_time
     current_timestamp date_part date_trunc degrees dense_rank every exp first_value floor greatest lag last_value lead
@@ -40,7 +40,7 @@ STANDARD: Final = _names("""
     regr_r2 regr_slope regr_sxx regr_sxy regr_syy
     """)
 
-DUCKDB: Final = _names("""
+DUCKDB: Final = names("""
     acosh add age aggregate ago any_value apply approx_count_distinct approx_quantile approx_top_k arbitrary arg_max
     arg_max_null arg_max_nulls_last arg_min arg_min_null arg_min_nulls_last argmax argmin array_agg array_aggr
     array_aggregate array_append array_apply array_cat array_concat array_contains array_cosine_distance
@@ -95,7 +95,7 @@ DUCKDB: Final = _names("""
 # What may stand in FROM. `histogram` and `summary` there would read a table that is named in a string.
 DUCKDB_TABLES: Final = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree"})
 
-POSTGRES: Final = _names("""
+POSTGRES: Final = names("""
     age any_value array_agg array_append array_cat array_dims array_fill array_length array_lower array_ndims
     array_position array_positions array_prepend array_remove array_replace array_to_json array_to_string array_upper
     ascii btrim cardinality cbrt clock_timestamp convert_from convert_to cosh date_bin decode div encode erf erfc
@@ -119,14 +119,14 @@ POSTGRES: Final = _names("""
     inet cidr host masklen network family area center diameter radius
     """)
 
-POSTGRES_TABLES: Final = _names("""
+POSTGRES_TABLES: Final = names("""
     generate_series generate_subscripts unnest json_array_elements json_array_elements_text json_each json_each_text
     json_object_keys json_to_record json_to_recordset jsonb_array_elements jsonb_array_elements_text jsonb_each
     jsonb_each_text jsonb_object_keys jsonb_path_query jsonb_to_record jsonb_to_recordset regexp_matches
     regexp_split_to_table string_to_table json_table
     """)
 
-MYSQL: Final = _names("""
+MYSQL: Final = names("""
     adddate addtime any_value ascii bin bin_to_uuid bit_count conv convert convert_tz crc32 curdate curtime date_add
     date_format date_sub datediff day dayname dayofmonth dayofweek dayofyear elt export_set field find_in_set format
     from_days from_unixtime group_concat hex hour inet_aton inet_ntoa inet6_aton inet6_ntoa insert instr is_ipv4
