@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from ...graphs.errors import Code, JackfieldError
-from .columns import Column, Kind
+from .columns import Column, Kind, TableChangedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,11 +81,13 @@ def _decimals(array: Array, target: pa.DataType, column: Column) -> Array:
     try:
         return pc.if_else(_finite(array), array, None).cast(target)
     except pa.ArrowInvalid:
-        raise JackfieldError(
-            Code.TYPE_MISMATCH,
-            f"Column '{column.name}' holds a number that does not fit its type {column.declared}.",
-            "Was the table changed? Try again.",
-            {"column": column.name, "expected": column.declared},
+        raise TableChangedError(
+            JackfieldError(
+                Code.TYPE_MISMATCH,
+                f"Column '{column.name}' holds a number that does not fit its type {column.declared}.",
+                "Was the table changed? Try again.",
+                {"column": column.name, "expected": column.declared},
+            )
         ) from None
 
 

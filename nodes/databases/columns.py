@@ -42,6 +42,7 @@ class Column:
     `digits` is (precision, scale) of a DECIMAL, None when the database sets no bound.
     `loose`: what the database takes for a match may be more than what matches here (collations, zero dates).
     `nan`: a DECIMAL that may hold NaN there, which is null here.
+    `verbatim`: the value can be read too when SQL that is not ours selects it as it stands.
     `operand`: what a comparison is made with where it is not the column itself.
     """
 
@@ -52,6 +53,7 @@ class Column:
     digits: tuple[int, int] | None = None
     loose: bool = False
     nan: bool = False
+    verbatim: bool = True
     operand: str = ""
 
 
@@ -81,7 +83,7 @@ def arrived(asked: Sequence[Column], found: Sequence[Column], plain: Callable[[s
     if not asked:
         return tuple(found)
     same = len(asked) == len(found) and all(
-        was.name == now.name and (was.select != plain(was.name) or now.select == was.select)
+        was.name == now.name and (was.select != plain(was.name) or now.verbatim)
         for was, now in zip(asked, found, strict=True)
     )
     if not same:
@@ -93,7 +95,10 @@ def arrived(asked: Sequence[Column], found: Sequence[Column], plain: Callable[[s
                 {"expected": [column.name for column in asked], "found": [column.name for column in found]},
             )
         )
-    return tuple(now if was.select == plain(was.name) else was for was, now in zip(asked, found, strict=True))
+    return tuple(
+        now if was.select == plain(was.name) or was.declared == now.declared else was
+        for was, now in zip(asked, found, strict=True)
+    )
 
 
 def missing_table(table: str, available: Sequence[str], place: str) -> JackfieldError:

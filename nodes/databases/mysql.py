@@ -95,7 +95,7 @@ class MySQLSession:
         if known is None or known[0] <= time.monotonic():
             columns = self._run(self._describe(f"SELECT * FROM ({query.sql}\n) AS jackfield LIMIT 0", query.values))
             known = self._described[key] = (time.monotonic() + DESCRIBED_FOR_S, columns)
-        if all(column.select == quoted(column.name) for column in known[1]):
+        if all(column.verbatim for column in known[1]):
             return Query(query.sql, query.values, known[1])
         if len({column.name.lower() for column in known[1]}) < len(known[1]):
             raise ambiguous(known[1])

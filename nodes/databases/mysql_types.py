@@ -56,7 +56,7 @@ def _column(field: Field) -> Column:
     if code in (DECIMAL, NEWDECIMAL):
         return _decimal(field, given)
     if code == FLOAT:  # as it stands it would be rounded to six digits on its way
-        return Column(name, Kind.FLOAT32, "float", f"({given} + 0e0)")
+        return Column(name, Kind.FLOAT32, "float", f"({given} + 0e0)", verbatim=False)
     if code == DOUBLE:
         return Column(name, Kind.FLOAT64, "double", given)
     if code in (DATE, NEWDATE):
@@ -65,11 +65,11 @@ def _column(field: Field) -> Column:
         kind = Kind.TIMESTAMP if code == DATETIME else Kind.TIMESTAMPTZ
         return Column(name, kind, "datetime" if code == DATETIME else "timestamp", given, loose=True)
     if code == TIME:  # may be negative or of more than a day
-        return Column(name, Kind.OPAQUE, "time", f"CAST({given} AS CHAR)")
+        return Column(name, Kind.OPAQUE, "time", f"CAST({given} AS CHAR)", verbatim=False)
     if code == YEAR:  # compared there by rules for years of two digits
         return Column(name, Kind.OPAQUE, "year", given)
     if code == BIT:
-        return Column(name, Kind.OPAQUE, "bit", f"({given} + 0)")
+        return Column(name, Kind.OPAQUE, "bit", f"({given} + 0)", verbatim=False)
     if code == JSON:
         return Column(name, Kind.OPAQUE, "json", given)
     if code == NULL:

@@ -112,7 +112,7 @@ class PostgresSession:
             except Exception as error:
                 raise failure(error, self._dsn) from None
             known = self._described[key] = (time.monotonic() + DESCRIBED_FOR_S, columns)
-        if all(column.select == quoted(column.name) for column in known[1]):
+        if all(column.verbatim for column in known[1]):
             return Query(query.sql, query.values, known[1])
         if len({column.name for column in known[1]}) < len(known[1]):
             raise ambiguous(known[1])

@@ -251,6 +251,14 @@ async def test_a_table_that_changed_is_described_anew(place: Place) -> None:
         await place.read(on, "t", Scan(None, (), 1))
         place.server.run("ALTER TABLE t DROP COLUMN word", place.name)
         assert (await place.read(on, "t", Scan(None, (), 1))).schema.names == ["id"]
+        for digits in ("12,1", "12,3"):
+            column = "TYPE" if place.engine == "postgres" else "COLUMN id"
+            named = "COLUMN id " if place.engine == "postgres" else ""
+            verb = "ALTER" if place.engine == "postgres" else "MODIFY"
+            place.server.run(f"ALTER TABLE t {verb} {named}{column} decimal({digits})", place.name)
+            place.server.run("UPDATE t SET id = 1.125", place.name)
+            found = await place.read(on, "t", Scan(None, (), 1))
+            assert str(found.to_pylist()[0]["id"]) == ("1.1" if digits == "12,1" else "1.125")
 
 
 @pytest.mark.anyio
