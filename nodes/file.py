@@ -9,7 +9,7 @@ from typing import Final
 from .base import ROWS, SCAN, Context, Effect, Inputs, Outputs, node
 from .blocking import in_thread
 from .files.base import FileConfiguration, FileFormat, Read
-from .files.confine import matching
+from .files.confine import WILD, matching
 from .files.opened import Opened, open_all
 from .files.shape import counted, obeying, shaped
 from .scan import EVERYTHING, Scan
@@ -34,7 +34,13 @@ async def file_node(config: FileConfiguration, inputs: Inputs, context: Context)
     scan: Scan = inputs.get(SCAN, EVERYTHING)
     kind = format_of(config)
     path = context.secrets.expand(config.path)
-    files = await in_thread(lambda: open_all(matching(path, context.folder, context.roots, f"*{kind.suffixes[0]}")))
+
+    def opened() -> Opened:
+        return open_all(matching(path, context.folder, context.roots, f"*{kind.suffixes[0]}"))
+
+    # Looking at one file is cheaper than a thread.
+    is_many = WILD.search(path) is not None or "\x00" in path or (context.folder / path).is_dir()
+    files = await in_thread(opened) if is_many else opened()
     if kind.read is not None and files.size >= CACHED_BYTES and not config.children:
         tables: Mapping[str, Table] = {ROWS: await pulled(kind.read, files, config, asked(config, scan), context)}
     else:
@@ -51,7 +57,8 @@ def asked(config: FileConfiguration, scan: Scan) -> Scan:
 
 async def pulled(read: Read, files: Opened, config: FileConfiguration, scan: Scan, context: Context) -> Table:
     """The rows that `scan` asks for: a stream where the run may have one."""
-    table = obeying(await in_thread(lambda: owned(read, files, config, scan)), config, scan, files.text)
+    table = await in_thread(lambda: owned(read, files, config, scan), cancel=files.ending.tell)
+    table = obeying(table, config, scan, files.text)
     table = counted(table, context.budget)
     if not context.streams:
         await in_thread(table.arrow, cancel=table.cancel)
@@ -73,7 +80,8 @@ async def kept(kind: FileFormat, files: Opened, config: FileConfiguration, conte
             return tables
         assert kind.read is not None
         read = kind.read
-        table = obeying(await in_thread(lambda: owned(read, files, config, EVERYTHING)), config, EVERYTHING, files.text)
+        table = await in_thread(lambda: owned(read, files, config, EVERYTHING), cancel=files.ending.tell)
+        table = obeying(table, config, EVERYTHING, files.text)
         table = counted(table, context.budget)
         await in_thread(table.arrow, cancel=table.cancel)
         return {ROWS: table}

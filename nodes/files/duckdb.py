@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...graphs.errors import Code, JackfieldError
 from ..scan import Scan
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     import duckdb
 
 BUSY_S: Final = 3.0
+MEMORY: Final = "1GB"
 
 
 def read(files: Opened, config: FileConfiguration, scan: Scan) -> Table:
     connection = connect(files)
     try:
-        found = connection.sql("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-        source = chosen(config, [str(row[0]) for row in found if not str(row[0]).startswith("_jackfield")], files.text)
         if config.query is not None:
             check_query(connection, config.query, files)
+        found = connection.sql("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
+        source = chosen(config, [str(row[0]) for row in found if not str(row[0]).startswith("_jackfield")], files.text)
         return stream(connection, source, types_of(connection, source), scan, files)
     except Exception as error:
         connection.close()
@@ -55,7 +56,7 @@ def connect(files: Opened) -> duckdb.DuckDBPyConnection:
     until = time.monotonic() + BUSY_S
     while True:
         try:
-            connection = duckdb.connect(str(files.places[0].path), read_only=True, config={"threads": 2})
+            connection = duckdb.connect(str(files.places[0].path), read_only=True, config=settings())
             break
         except (duckdb.ConnectionException, duckdb.IOException) as error:
             text = str(error)
@@ -69,11 +70,23 @@ def connect(files: Opened) -> duckdb.DuckDBPyConnection:
                     {"path": files.text},
                     transient=True,
                 ) from None
+            files.ending.check()
             time.sleep(0.02)
     connection.execute("SET TimeZone = 'UTC'")
     for setting in ("enable_external_access = false", "lock_configuration = true"):
         connection.execute(f"SET {setting}")
     return connection
+
+
+def settings() -> dict[str, Any]:
+    """Of every connection alike, as DuckDB opens a file twice only with the same."""
+    return {
+        "threads": 2,
+        "memory_limit": MEMORY,
+        "temp_directory": "",  # a query may read whatever is in the folder for temporary data
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
 
 
 DUCKDB = FileFormat("duckdb", (".duckdb", ".ddb"), read)

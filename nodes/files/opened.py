@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from .confine import Located, open_file, path_of
+from .ending import Ending
 
 HELD: Final = 256
 
@@ -22,6 +23,7 @@ class Opened:
     paths: tuple[str, ...]
     size: int
     stamp: str  # changes when the files do
+    ending: Ending = field(default_factory=Ending, compare=False)
 
     def __enter__(self) -> Self:
         return self

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ...graphs.errors import Code, JackfieldError
@@ -35,17 +34,18 @@ def stream(
     close_more: Callable[[], None] = nothing,
 ) -> Table:
     """The rows of `source` that `scan` asks for. The table owns `connection`, `files`, and what `close_more` closes."""
-    import duckdb
     import pyarrow as pa
 
     try:
-        inner = connection.sql(duck.select(source, types, scan)).to_arrow_reader(BATCH_ROWS)
+        with files.ending.heard(connection.interrupt):
+            inner = connection.sql(duck.select(source, types, scan)).to_arrow_reader(BATCH_ROWS)
     except Exception as error:
         raise explained(error, files) from None
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            yield from inner
+            with files.ending.heard(connection.interrupt):
+                yield from inner
         except Exception as error:
             raise explained(error, files) from None
 
@@ -55,11 +55,9 @@ def stream(
         files.close()
         close_more()
 
-    def cancel() -> None:
-        with suppress(duckdb.ConnectionException):  # it may be told after the end, when the connection is closed
-            connection.interrupt()
-
-    return Table.stream(pa.RecordBatchReader.from_batches(inner.schema, batches()), close=close, cancel=cancel)
+    return Table.stream(
+        pa.RecordBatchReader.from_batches(inner.schema, batches()), close=close, cancel=files.ending.tell
+    )
 
 
 def explained(error: Exception, files: Opened) -> Exception:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from ...graphs.errors import Code, JackfieldError
 from ..scan import Predicate, Scan
-from ..table import Table
+from ..table import Table, nothing
 from .affinity import arrow_name, first_array, later_array
 from .base import FileConfiguration, FileFormat
 from .database import chosen, missing_table
 from .names import distinct, quoted
 from .opened import Opened
+from .sqlitejournal import private_copy
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ROWS: Final = 50_000
+BATCH_BYTES: Final = 64_000_000
+STEP_ROWS: Final = 50  # rows that are fetched before their size is known
+VALUE_BYTES: Final = 16_000_000
+PROGRESS_STEPS: Final = 50_000  # of SQLite's machine, about a millisecond
 BUSY_S: Final = 5.0
 ALLOWED: Final = {
     sqlite3.SQLITE_SELECT,
@@ -28,6 +36,7 @@ ALLOWED: Final = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+LOADING: Final = {"load_extension", "fts3_tokenizer"}
 MAGIC: Final = b"SQLite format 3\x00"
 
 
@@ -35,7 +44,7 @@ def read(files: Opened, config: FileConfiguration, scan: Scan) -> Table:
     if files.size == 0:
         raise missing_table(config.table or "", [], files.text)
     check_magic(files)
-    connection = connect(files)
+    connection, close_more = connect(files)
     try:
         source = chosen(config, tables(connection), files.text)
         cursor = connection.cursor()
@@ -43,12 +52,14 @@ def read(files: Opened, config: FileConfiguration, scan: Scan) -> Table:
         cursor.execute(statement, parameters)
         names = [column[0] for column in cursor.description]
         types = declared_types(connection, source) | texts_of(config)
-        return streamed(connection, cursor, distinct(names), types, files)
+        return streamed(connection, cursor, distinct(names), types, files, close_more)
     except sqlite3.Error as error:
         connection.close()
+        close_more()
         raise unreadable(error, files) from None
     except BaseException:
         connection.close()
+        close_more()
         raise
 
 
@@ -64,32 +75,49 @@ def check_magic(files: Opened) -> None:
         )
 
 
-def connect(files: Opened) -> sqlite3.Connection:
-    """A connection that reads `files`, and nothing else.
+Opening = tuple[sqlite3.Connection, Callable[[], None]]
+
+
+def connect(files: Opened) -> Opening:
+    """A connection that reads `files`, and nothing else; and what removes the copy that it may read instead.
 
     It opens by name: SQLite must find the journal beside the file. `immutable` would read through a journal that a
-    killed writer left, and so give half a transaction.
+    killed writer left, and so give half a transaction; rolling it back needs writing, and is done in a copy.
     """
-    from urllib.parse import quote
-
-    def open_as(mode: str) -> sqlite3.Connection:
-        name = quote(str(files.places[0].path))
-        opened = sqlite3.connect(f"file:{name}?mode={mode}", uri=True, timeout=BUSY_S, check_same_thread=False)
-        opened.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        return opened
-
     try:
-        connection = open_as("ro")
+        return open_database(files.places[0].path, "ro", files), nothing
     except sqlite3.Error as error:
         if "readonly" not in str(error) and "unable to open" not in str(error):
             raise unreadable(error, files) from None
-        try:
-            open_as("rw").close()  # lets SQLite itself roll back what a killed writer left
-            connection = open_as("ro")
-        except sqlite3.Error as second:
-            raise unreadable(second, files) from None
-    connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY)
+    copy = private_copy(files)
+    try:
+        path = Path(copy.name, "database")
+        open_database(path, "rw", files).close()
+        return open_database(path, "ro", files), copy.cleanup
+    except BaseException as error:
+        copy.cleanup()
+        raise unreadable(error, files) if isinstance(error, sqlite3.Error) else error from None
+
+
+def open_database(path: Path, mode: str, files: Opened) -> sqlite3.Connection:
+    """Raises sqlite3.Error when it can not be read."""
+    uri = f"file:{quote(str(path))}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
+    try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.set_progress_handler(lambda: files.ending.told, PROGRESS_STEPS)
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.set_authorizer(authorize)
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def authorize(action: int, _: str | None, name: str | None, *__: str | None) -> int:
+    is_allowed = action in ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and name in LOADING)
+    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
@@ -133,7 +161,7 @@ def declared_types(connection: sqlite3.Connection, source: str) -> dict[str, str
         return {}
     connection.set_authorizer(None)
     columns = connection.execute(f"PRAGMA table_xinfo({source})").fetchall()
-    connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY)
+    connection.set_authorizer(authorize)
     return {str(row[1]): arrow_name(str(row[2]).upper()) for row in columns}
 
 
@@ -142,11 +170,16 @@ def texts_of(config: FileConfiguration) -> dict[str, str]:
 
 
 def streamed(
-    connection: sqlite3.Connection, cursor: sqlite3.Cursor, names: list[str], types: dict[str, str], files: Opened
+    connection: sqlite3.Connection,
+    cursor: sqlite3.Cursor,
+    names: list[str],
+    types: dict[str, str],
+    files: Opened,
+    close_more: Callable[[], None],
 ) -> Table:
     import pyarrow as pa
 
-    first = cursor.fetchmany(BATCH_ROWS)
+    first = some_rows(cursor)
     columns = list(zip(*first, strict=True)) if first else [() for _ in names]
     arrays = [first_array(values, types.get(column, "")) for column, values in zip(names, columns, strict=True)]
     schema = pa.schema([(column, array.type) for column, array in zip(names, arrays, strict=True)])
@@ -155,7 +188,7 @@ def streamed(
     def batches() -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         try:
-            while rows := cursor.fetchmany(BATCH_ROWS):
+            while rows := some_rows(cursor):
                 yield pa.RecordBatch.from_arrays(
                     [
                         later_array(values, field, files.text)
@@ -171,12 +204,19 @@ def streamed(
             cursor.close()
             connection.close()
             files.close()
+            close_more()
 
-    def cancel() -> None:
-        with suppress(sqlite3.ProgrammingError):  # it may be told after the end, when the connection is closed
-            connection.interrupt()
+    return Table.stream(pa.RecordBatchReader.from_batches(schema, batches()), close=close, cancel=files.ending.tell)
 
-    return Table.stream(pa.RecordBatchReader.from_batches(schema, batches()), close=close, cancel=cancel)
+
+def some_rows(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+    """Rows for one batch: no more than memory is sure to hold."""
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    while size < BATCH_BYTES and len(rows) < BATCH_ROWS and (some := cursor.fetchmany(STEP_ROWS)):
+        rows += some
+        size += sum(map(getsizeof, chain.from_iterable(some)))
+    return rows
 
 
 def unreadable(error: sqlite3.Error, files: Opened) -> JackfieldError:
@@ -188,6 +228,13 @@ def unreadable(error: sqlite3.Error, files: Opened) -> JackfieldError:
             "Try again when it is done.",
             {"path": files.text},
             transient=True,
+        )
+    if "too big" in text:
+        return JackfieldError(
+            Code.BUDGET_EXCEEDED,
+            f"'{files.text}': one value takes more than {VALUE_BYTES:,} bytes.",
+            "Leave its column out, or read a part of the value with substr.",
+            {"path": files.text},
         )
     code = (
         Code.QUERY_INVALID if "not authorized" in text or "syntax" in text or "no such" in text else Code.SOURCE_ERROR

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ...graphs.errors import Code, JackfieldError
 from ..base import Context
 from ..files.names import quoted
+from ..files.sqlitejournal import check_journal
 from ..table import Table
 from .base import CanSave, Saved, SaveType
 from .databasefile import SAVES_TABLE, DatabaseFileSave, DatabaseJob, save_database
@@ -46,6 +48,7 @@ def write(job: DatabaseJob[SqliteSave]) -> int | None:
 
 
 def connect(job: DatabaseJob[SqliteSave]) -> sqlite3.Connection:
+    check_journal(Path(job.path), job.config.path)
     # Cancelling interrupts it from another thread.
     return sqlite3.connect(job.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
 

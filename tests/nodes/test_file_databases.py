@@ -17,6 +17,13 @@ from servers.stand import Stand
 
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.file import file_node
+from jackfield.nodes.files.base import FileConfiguration
+from jackfield.nodes.files.confine import matching
+from jackfield.nodes.files.opened import open_all
+from jackfield.nodes.files.sqlite import SQLITE
+from jackfield.nodes.save import save_node
+from jackfield.nodes.scan import EVERYTHING
+from jackfield.nodes.table import Table
 
 pytestmark = pytest.mark.anyio
 KINDS = ("sqlite", "duckdb")
@@ -68,6 +75,7 @@ ATTACKS = {
         "PRAGMA writable_schema = 1",
         "WITH x AS (SELECT 1) INSERT INTO orders SELECT * FROM x",
         "SELECT load_extension('x')",
+        "SELECT * FROM pragma_database_list",
         "SELECT writefile('{folder}/pwned', 'x')",
         "SELECT readfile('{folder}/secret.csv')",
         "VACUUM INTO '{folder}/pwned'",
@@ -178,3 +186,114 @@ def crashed_writer(folder: Path) -> None:
 async def test_half_a_transaction_of_a_killed_writer_is_never_read(folder: Path) -> None:
     assert (folder / "a.sqlite-journal").exists()
     assert await read(folder, "sqlite", table="orders") == [{"id": 1}]
+
+
+def with_super_journal(folder: Path, victim: Path) -> None:
+    """The journal of the killed writer, as if it were part of a transaction over several databases."""
+    name = str(victim).encode()
+    record = (1 << 30).to_bytes(4) + name + len(name).to_bytes(4) + sum(name).to_bytes(4)
+    with (folder / "a.sqlite-journal").open("ab") as journal:
+        journal.write(record + bytes.fromhex("d9d505f920a163d7"))
+
+
+@pytest.mark.usefixtures("crashed_writer")
+async def test_reading_never_deletes_what_a_journal_names(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    victim = tmp_path_factory.mktemp("outside") / "precious"
+    victim.write_text("x")
+    with_super_journal(folder, victim)
+    with pytest.raises(JackfieldError, match="names a file to delete") as caught:
+        await read(folder, "sqlite", table="orders")
+    assert caught.value.code is Code.SOURCE_ERROR
+    assert victim.exists()
+
+
+@pytest.mark.usefixtures("crashed_writer")
+async def test_saving_never_deletes_what_a_journal_names(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    victim = tmp_path_factory.mktemp("outside") / "precious"
+    victim.write_text("x")
+    with_super_journal(folder, victim)
+    configuration = {"type": "sqlite", "path": "a.sqlite", "table": "orders", "mode": "append"}
+    with pytest.raises(JackfieldError, match="names a file to delete"):
+        await save_node.bind("s", configuration)({"rows": Table.from_rows([{"id": 3}])}, Stand(folder=folder))
+    assert victim.exists()
+
+
+@pytest.mark.usefixtures("crashed_writer")
+async def test_reading_after_a_killed_writer_changes_nothing_in_the_folder(folder: Path) -> None:
+    before = contents(folder)
+    assert await read(folder, "sqlite", table="orders") == [{"id": 1}]
+    assert contents(folder) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def read_only_log(folder: Path) -> Iterator[None]:
+    """A log that no process has open, in a folder that may not be written."""
+    subprocess.run([sys.executable, "-c", WAL, str(folder / "a.sqlite")], check=False)
+    (folder / "a.sqlite-shm").unlink()
+    folder.chmod(0o500)
+    yield
+    folder.chmod(0o700)
+
+
+@pytest.mark.usefixtures("read_only_log")
+async def test_a_write_ahead_log_is_read_where_nothing_may_be_written(folder: Path) -> None:
+    assert (folder / "a.sqlite-wal").exists()
+    assert await read(folder, "sqlite", table="orders") == [{"id": 1}, {"id": 2}]
+
+
+WAL = """
+import os, sqlite3, sys
+c = sqlite3.connect(sys.argv[1], isolation_level=None)
+c.execute("PRAGMA journal_mode = WAL")
+c.execute("INSERT INTO orders VALUES (2)")
+os._exit(9)
+"""
+
+ENDLESS = {
+    "sqlite": [
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n",
+    ],
+    "duckdb": [
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 0 FROM n) SELECT count(*) FROM n",
+        "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range = -1",
+    ],
+}
+
+
+@pytest.mark.parametrize(("kind", "query"), [(kind, query) for kind in KINDS for query in ENDLESS[kind]])
+async def test_an_endless_query_ends_when_its_time_is_over(folder: Path, kind: str, query: str) -> None:
+    begun = anyio.current_time()
+    with anyio.move_on_after(0.5) as scope:
+        await read(folder, kind, query=query)
+    assert scope.cancelled_caught
+    assert anyio.current_time() - begun < 5
+
+
+@pytest.mark.parametrize("query", ["SELECT randomblob(1000000000) AS x", "SELECT zeroblob(2000000000) AS x"])
+async def test_one_value_as_large_as_memory_is_refused(folder: Path, query: str) -> None:
+    with pytest.raises(JackfieldError) as caught:
+        await read(folder, "sqlite", query=query)
+    assert caught.value.code is Code.BUDGET_EXCEEDED
+
+
+async def test_a_batch_of_large_values_has_as_many_rows_as_memory_holds(folder: Path) -> None:
+    query = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300) SELECT zeroblob(1000000) x FROM n"
+    )
+    files = open_all(matching("a.sqlite", folder))
+    table = SQLITE.read(files, FileConfiguration(path="a.sqlite", query=query), EVERYTHING) if SQLITE.read else None
+    assert table is not None
+    sizes = [batch.num_rows for batch in table.reader()]
+    table.close()
+    assert sum(sizes) == 300
+    assert max(sizes) <= 100
