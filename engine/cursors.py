@@ -1,7 +1,8 @@
 """The locked database's cursors. One that has a query's tables registered already is kept for the next such query.
 
 A kept cursor is lent only to a query over the very same rows under the same names, so what is registered on it was
-that query's to see anyway.
+that query's to see anyway. Small rows that are asked again become TEMP tables of their cursor, which DuckDB reads in
+two thirds of the time. That no query writes to them is `parse_tree`'s promise: a read-only transaction ignores them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ LOCKS: Final = (
 )
 KEPT: Final = 8
 KEPT_BYTES: Final = 64 << 20  # registering takes a quarter of a millisecond, which over larger tables nobody notices
+SETTLED_BYTES: Final = 8 << 20
+ASKED_AGAIN: Final = 3
+SETTLING: Final = "jackfield_settling"
 NO_COLUMNS: Final = "no_columns"  # stands in for the columns of a table that has none, which DuckDB refuses
 
 Rows = Mapping[str, "pa.Table"]
@@ -46,6 +50,7 @@ class Lent:
     rows: Rows  # keeps alive the memory whose addresses are in the key
     size: int
     reading: bool = False
+    uses: int = 1
 
     def begin(self, *, now: bool) -> None:
         """Begin to read. A transaction may go on over queries, but for one that asks `now` what time it is."""
@@ -55,6 +60,19 @@ class Lent:
         if not self.reading:
             self.cursor.execute("BEGIN TRANSACTION READ ONLY")
             self.reading = True
+
+    def settle(self) -> None:
+        """Copy the rows into TEMP tables, where each fits in one unchanged."""
+        if self.reading:
+            self.cursor.execute("ROLLBACK")
+            self.reading = False
+        for name, table in self.rows.items():
+            if _settles(table):
+                quoted = '"' + name.replace('"', '""') + '"'
+                self.cursor.unregister(name)
+                self.cursor.register(SETTLING, table)
+                self.cursor.execute(f"CREATE TEMP TABLE {quoted} AS FROM {SETTLING}")
+                self.cursor.unregister(SETTLING)
 
 
 class Cursors:
@@ -75,8 +93,12 @@ class Cursors:
             kept = self._kept.pop(key, None)
             if kept is not None:
                 self._size -= kept.size
-                return kept
             root = self._root = self._root or self._open()
+        if kept is not None:
+            kept.uses += 1
+            if kept.uses == ASKED_AGAIN and kept.size <= SETTLED_BYTES:
+                kept.settle()
+            return kept
         cursor = root.cursor()
         for name, table in rows.items():
             cursor.register(name, _with_columns(table))
@@ -133,6 +155,15 @@ def _identity(table: pa.Table) -> Hashable:
         for chunk in chunks
     )
     return (table.schema, places)
+
+
+def _settles(rows: pa.Table) -> bool:
+    """Whether a TEMP table would hold the rows as they are: DuckDB makes integers of untyped nulls, for one."""
+    import pyarrow as pa
+
+    names = {name.lower() for name in rows.column_names}
+    changed = any(pa.types.is_null(kind) or pa.types.is_nested(kind) for kind in rows.schema.types)
+    return 0 < rows.num_columns == len(names) and not changed
 
 
 def _with_columns(rows: pa.Table) -> pa.Table:
