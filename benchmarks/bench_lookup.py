@@ -41,8 +41,8 @@ ALTER TABLE orders ADD PRIMARY KEY (id);
 ANALYZE orders;
 """
 SQL = "SELECT id, status, amount, created_at FROM orders WHERE id = :id"
-# The same rows, by a condition that is not pushed.
-PULL = "SELECT id, status, amount, created_at FROM orders WHERE id + 0 = :id"
+# The same order out of the whole table, which is what is fetched when nothing is pushed.
+PULL = "SELECT * FROM orders WHERE id + 0 = :id"
 
 
 def connector(folder: Path) -> Path:
