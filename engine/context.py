@@ -61,7 +61,10 @@ class NodeContext:
 
     @property
     def streams(self) -> bool:
-        return self._execution.plan.streams[self._place]
+        execution = self._execution
+        if execution.plan.streams[self._place]:
+            return True
+        return execution.run.streams and not execution.depth and execution.plan.answers[self._place]
 
     @property
     def fresh(self) -> bool:

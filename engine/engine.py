@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 from anyio.abc import TaskGroup
 
-from ..graphs.errors import Code
+from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph
 from ..nodes.base import Budget, Inputs, NodeType
 from .budget import CountedBudget
@@ -24,7 +24,8 @@ from .cache import TableCache
 from .environment import Environment
 from .events import Listener, Trail, clock
 from .execution import Execution
-from .job import Job, as_failure
+from .job import Job
+from .outcomes import as_failure
 from .plan import Plan, compiled
 from .pools import KeyedPools, PoolSettings
 from .runs import InputProvider, Run, RunState, Session
@@ -95,6 +96,7 @@ class Engine:
         max_concurrency: int | None = None,
         fresh: bool = False,
         idempotency_key: str = "",
+        stream: bool = False,
         component: bool = True,
         max_firings: int | None = None,
         max_rows: int | None = None,
@@ -105,8 +107,11 @@ class Engine:
         """Run `graph`: as a component to its first output, else until nothing can fire.
 
         `listener` hears every event as it happens, also those of a run that fails. `input_provider` is asked for
-        required inputs that are missing. Raises JackfieldError: a node's own, QUERY_TIMEOUT when `timeout_s` is over,
-        OUTCOME_UNKNOWN when that cut off a node that writes, BUDGET_EXCEEDED, CONFIG_INVALID, INTERNAL_ERROR.
+        required inputs that are missing. With `stream` a table that comes out may be a stream: the run, with its
+        deadline, then goes on until that is read to its end or closed, or the engine is.
+
+        Raises JackfieldError: a node's own, QUERY_TIMEOUT when `timeout_s` is over, OUTCOME_UNKNOWN when that cut off a
+        node that writes, BUDGET_EXCEEDED, CONFIG_INVALID, INTERNAL_ERROR. Reading a stream raises the same.
         """
         settings = self.settings
         timeout_s = settings.timeout_s if timeout_s is None else timeout_s
@@ -121,6 +126,7 @@ class Engine:
             fresh=fresh,
             max_concurrency=max_concurrency or settings.max_concurrency or math.inf,
             max_firings=max_firings or settings.max_firings,
+            streams=stream,
             timeout_s=math.inf if timeout_s is None else timeout_s,
             deadline=math.inf if timeout_s is None else now + timeout_s,
             backoff_s=settings.backoff_s,
@@ -131,7 +137,7 @@ class Engine:
         try:
             trail.tell("", "run_started", {"principal": principal}, at=began)
             execution = Execution(run, self.plan(graph, start), environment or Environment(), inputs)
-            job = Job(execution, component=component)
+            job = Job(execution, component=component, read=lambda error: _tell_end(trail, began, error))
             self._group.start_soon(job.drive)
             outputs = await job.result()
         except anyio.get_cancelled_exc_class():
@@ -141,9 +147,9 @@ class Engine:
             failure = as_failure(error)
             _tell_failure(trail, failure.as_json())
             raise failure from failure.__cause__
-        ended = clock()
-        trail.tell("", "run_finished", {"seconds": ended - began}, at=ended)
-        return Run(run.id, graph, tuple(outputs), execution.stuck, ended - began, trail)
+        if not job.is_read:
+            _tell_end(trail, began, None)
+        return Run(run.id, graph, tuple(outputs), execution.stuck, clock() - began, trail)
 
     def plan(self, graph: Graph, start: str = "") -> Plan:
         """The compiled graph, kept by its hash. Raises CONFIG_INVALID."""
@@ -171,6 +177,14 @@ class Engine:
 
             self._database = Database(self.settings.tables)
         return self._database.session(budget, deadline)
+
+
+def _tell_end(trail: Trail, began: float, error: JackfieldError | None) -> None:
+    ended = clock()
+    if error is None:
+        trail.tell("", "run_finished", {"seconds": ended - began}, at=ended)
+    else:
+        _tell_failure(trail, error.as_json())
 
 
 def _tell_failure(trail: Trail, facts: dict[str, Any]) -> None:

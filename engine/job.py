@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-import secrets
+from collections.abc import Callable
+from contextlib import suppress
 
 import anyio
 
 from ..graphs.errors import Code, JackfieldError
+from .answer import Answer
 from .execution import Execution
+from .outcomes import as_failure
 from .runs import Fired
 
 UNWIND_S = 0.5  # what nodes get to stop when they are cancelled; then they are left to themselves
 
 
 class Job:
-    """One run. `drive` is its task; `result` is for its caller."""
+    """One run. `drive` is its task; `result` is for its caller.
 
-    def __init__(self, execution: Execution, *, component: bool) -> None:
+    With `streams` among what comes out the run goes on until they are read or closed, and `read` is told how that went.
+    """
+
+    def __init__(self, execution: Execution, *, component: bool, read: Callable[[JackfieldError | None], None]) -> None:
         self._execution = execution
         self._component = component
+        self._read = read
+        self._answer: Answer | None = None
         self._over = anyio.Event()
         self._fired: Fired | None = None
         self._error: Exception | None = None
@@ -30,6 +38,8 @@ class Job:
         try:
             with run.scope:
                 self._fired = await self._execution.perform(component=self._component)
+                if run.streams:
+                    await self._hold_open(self._fired)
         except Exception as error:
             self._error = error
         finally:
@@ -37,6 +47,11 @@ class Job:
                 self._close()
             finally:
                 self._over.set()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its caller reads what came out, so that it is not over with its result."""
+        return self._answer is not None
 
     async def result(self) -> Fired:
         """What came out. Raises what ended the run; a caller that is cancelled ends it, and gives it time to unwind."""
@@ -58,7 +73,26 @@ class Job:
             return [*run.bubbled, *self._fired]
         if run.scope.cancelled_caught or not self._over.is_set():
             raise self._cut_off()
-        raise JackfieldError(Code.CANCELLED, "The engine was closed while this run was going on.")
+        raise _engine_closed()
+
+    async def _hold_open(self, fired: Fired) -> None:
+        """Until the answer is read or closed. What ends the run before that ends the reading."""
+        run = self._execution.run
+        answer = Answer(fired)
+        if not answer.is_open:
+            return
+        self._answer, self._fired = answer, answer.fired
+        self._over.set()
+        try:
+            await answer.ended()
+        except anyio.get_cancelled_exc_class():
+            answer.stop(self._cut_off() if run.scope.cancel_called else _engine_closed())
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + UNWIND_S):
+                await answer.ended()
+            raise
+        finally:
+            with suppress(Exception):  # a listener's, which nobody is there to hear
+                self._read(answer.error)
 
     def _with_unknown_writes(self, error: Exception) -> Exception:
         """The failure of one node may cut off another that was writing: then its caller must know of both."""
@@ -92,24 +126,14 @@ class Job:
         run = self._execution.run
         for table in run.unread:
             table.cancel()
+        if self._answer is not None and self._answer.is_open:
+            return  # a reader did not hear that it was ended: it will close what it reads when it does
+        for table in run.unread:
             table.close()
         session, run.session = run.session, None
         if session is not None:
             session.close()
 
 
-def as_failure(error: Exception) -> JackfieldError:
-    """The one error that a caller sees, out of whatever groups tasks wrapped it in."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, JackfieldError):
-        return error
-    name = secrets.token_hex(4)
-    failure = JackfieldError(
-        Code.INTERNAL_ERROR,
-        f"The run failed by a bug: {type(error).__name__} [{name}].",
-        "Please report it with this id; what it was is in the cause of this error.",
-        {"id": name, "type": type(error).__name__},
-    )
-    failure.__cause__ = error
-    return failure
+def _engine_closed() -> JackfieldError:
+    return JackfieldError(Code.CANCELLED, "The engine was closed while this run was going on.")

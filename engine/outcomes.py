@@ -165,3 +165,20 @@ def _named(error: Exception, execution: Execution, place: int, context: Context)
     )
     failure.__cause__ = error
     return failure
+
+
+def as_failure(error: Exception) -> JackfieldError:
+    """The one error that a caller sees, out of whatever groups tasks wrapped it in."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, JackfieldError):
+        return error
+    name = secrets.token_hex(4)
+    failure = JackfieldError(
+        Code.INTERNAL_ERROR,
+        f"The run failed by a bug: {type(error).__name__} [{name}].",
+        "Please report it with this id; what it was is in the cause of this error.",
+        {"id": name, "type": type(error).__name__},
+    )
+    failure.__cause__ = error
+    return failure

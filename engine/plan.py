@@ -53,6 +53,7 @@ class Plan:
     effects: tuple[Effect, ...]
     catches: tuple[bool, ...]  # has an edge from $error
     streams: tuple[bool, ...]  # each wired output port has one consumer, which runs once
+    answers: tuple[bool, ...]  # the same, when a table may stream to the caller, for as long as the run stays open
     tabular: tuple[bool, ...]  # may give tables
     is_input: tuple[bool, ...]
     is_output: tuple[bool, ...]
@@ -108,6 +109,7 @@ def compiled(graph: Graph, kinds: Kinds, start: str = "") -> Plan:
         effects=effects,
         catches=tuple([any(wire.out == ERROR_PORT for wire in row) for row in wires]),
         streams=tuple([structure.may_stream(row, once, is_output) for row in wires]),
+        answers=tuple([structure.may_stream(row, once, bubbles) for row in wires]),
         tabular=tabular,
         is_input=is_input,
         is_output=is_output,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, Protocol
 
 import anyio
@@ -27,7 +26,10 @@ InputProvider = Callable[[str, Mapping[str, Json], tuple[str, ...]], Awaitable[M
 
 @dataclass(frozen=True)
 class Run:
-    """A finished execution. `outputs` has the values of each output that fired, in order, with its node.
+    """An execution that has given what it gives. `outputs` has each output that fired, in order: its node and values.
+
+    A table among them is a stream when that was asked for; the run is over when it is read to its end or closed, and
+    only then are all `events` there. `duration_s` is the time until the outputs were.
 
     When the last node that fired was no output, its values are the last of them. `stuck` explains the nodes that never
     fired, in a run that was not ended by its first output.
@@ -57,7 +59,7 @@ class Run:
         node = self.graph.by_id.get(self.outputs[0][0])
         return node is None or node.type == OUTPUT  # what bubbled up comes from a sub-graph's output
 
-    @cached_property
+    @property
     def events(self) -> tuple[Event, ...]:
         return self.trail.events()
 
@@ -99,6 +101,7 @@ class RunState:
     fresh: bool = False
     max_concurrency: float = math.inf
     max_firings: int = 100_000
+    streams: bool = False  # its caller reads what comes out, while it stays open
     timeout_s: float = math.inf
     deadline: float = math.inf
     backoff_s: float = 0.2

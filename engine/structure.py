@@ -111,12 +111,12 @@ def firing_ranks(
     return tuple(ranks)
 
 
-def may_stream(row: Sequence[Wire], once: Sequence[bool], is_output: Sequence[bool]) -> bool:
-    """Not into an output: its table outlives the run, a stream does not."""
+def may_stream(row: Sequence[Wire], once: Sequence[bool], outlives: Sequence[bool]) -> bool:
+    """Not into what outlives the run, as the table of an output does: a stream does not."""
     outs = [wire.out for wire in row if wire.out]
     if len(outs) != len(set(outs)) or WILDCARD in outs:
         return False
-    return all(once[wire.to] and not wire.constant and not is_output[wire.to] for wire in row if wire.out)
+    return all(once[wire.to] and not wire.constant and not outlives[wire.to] for wire in row if wire.out)
 
 
 def only_link(

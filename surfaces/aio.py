@@ -9,7 +9,9 @@ from typing import Any
 
 from ..connectors.model import Connector
 from ..graphs.errors import JackfieldError
+from ..nodes.blocking import in_thread
 from ..nodes.table import Table
+from .answers import in_parts
 from .app import App
 from .faults import not_found
 from .outcome import Result
@@ -28,11 +30,19 @@ class AsyncTool:
         return Result(await self._app.call(self._connector.slug, self._name, arguments), save_alone)
 
     async def stream(self, *, batch_rows: int = 10_000, **arguments: Any) -> AsyncIterator[Table]:
-        """The rows as Tables of at most `batch_rows` rows."""
-        result = await self._app.call(self._connector.slug, self._name, arguments)
-        rows = Result(result, save_alone).to_arrow()
-        for start in range(0, rows.num_rows, batch_rows):
-            yield Table.whole(rows.slice(start, batch_rows))
+        """The rows as Tables of `batch_rows` rows, read while the call goes on: its time limit covers the reading.
+
+        A loop that is left early ends the call when this generator is closed (`contextlib.aclosing`), and at the latest
+        with the block of `aopen`.
+        """
+        result = await self._app.call(self._connector.slug, self._name, arguments, stream=True)
+        table = Result(result, save_alone).table
+        parts = in_parts(table, batch_rows)
+        try:
+            while (part := await in_thread(lambda: next(parts, None), cancel=table.cancel)) is not None:
+                yield part
+        finally:
+            table.close()
 
 
 class AsyncConnector:

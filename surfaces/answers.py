@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..graphs.errors import JackfieldError
 from ..graphs.model import Json
+from ..nodes.blocking import in_thread
 from ..nodes.table import Table
 
 if TYPE_CHECKING:
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a call gave. A READ gives `table`, and a `page` of it where pages were asked for; anything else `value`."""
+    """What a call gave. A READ gives `table`, and a `page` of it where pages were asked for; anything else `value`.
+
+    Where a stream was asked for `table` may be one; nothing else here then reads it.
+    """
 
     tool: str
     category: str
@@ -69,3 +75,47 @@ def result_of(name: str, category: str, run: Run) -> CallResult:
 def was_capped(run: Run) -> bool:
     """Whether a source stopped at its page cap, so that there may be more rows than it gave."""
     return any(event.kind == "capped" for event in run.events)
+
+
+async def read_whole(run: Run) -> None:
+    """Read what streams there are among the outputs, which stay the same Tables."""
+    for _, values in run.outputs:
+        for value in values.values():
+            if isinstance(value, Table) and value.is_stream:
+                await in_thread(value.arrow, cancel=value.cancel)
+
+
+def explained(stream: Table, explain: Callable[[JackfieldError], JackfieldError]) -> Table:
+    """The same stream, whose errors are those that `explain` makes of them."""
+    import pyarrow as pa
+
+    reader = stream.reader()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reader
+        except JackfieldError as error:
+            raise explain(error) from error.__cause__
+
+    rows = pa.RecordBatchReader.from_batches(stream.schema, batches())
+    return Table.stream(rows, close=stream.close, cancel=stream.cancel)
+
+
+def in_parts(table: Table, rows: int) -> Iterator[Table]:
+    """Tables of `rows` rows each, the last of what is left. Blocks where a stream does, and leaves it to be closed."""
+    import pyarrow as pa
+
+    held: list[pa.RecordBatch] = []
+    room = rows
+    for batch in table.reader():
+        rest = batch
+        while rest.num_rows:
+            part = rest.slice(0, room)
+            rest = rest.slice(part.num_rows)
+            held.append(part)
+            room -= part.num_rows
+            if not room:
+                yield Table.whole(pa.Table.from_batches(held))
+                held, room = [], rows
+    if held:
+        yield Table.whole(pa.Table.from_batches(held))

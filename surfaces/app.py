@@ -22,7 +22,7 @@ from ..graphs.model import Graph
 from ..nodes.base import NodeType
 from ..nodes.secrets import EnvironmentSecrets
 from . import settings as settings_module
-from .answers import CallResult, result_of, was_capped
+from .answers import CallResult, explained, read_whole, result_of, was_capped
 from .faults import not_found, of_finding, redacted
 from .settings import Settings
 
@@ -168,6 +168,7 @@ class App:
         page: int | None = None,
         cursor: str | None = None,
         bounded: bool = True,
+        stream: bool = False,
         timeout_s: float | None = None,
         fresh: bool = False,
         idempotency_key: str = "",
@@ -176,7 +177,8 @@ class App:
         """Call a tool or a skill: run the graph that `compile` prints, and give what it gave.
 
         `page` asks for that many rows and a cursor to go on from; None gives all rows. `bounded` keeps pages to what
-        the tool's `result` allows. `cursor` continues an earlier call without running anything.
+        the tool's `result` allows. `cursor` continues an earlier call without running anything. With `stream` and no
+        `page` the table may be a stream, read while the call and its time limit go on: whoever reads it closes it.
         Errors are JackfieldError, and hold no secret.
         """
         owner, found = self.find(connector, name)
@@ -198,6 +200,7 @@ class App:
                 listener=listener,
                 fresh=fresh,
                 idempotency_key=idempotency_key,
+                stream=stream and page is None,
             )
         except JackfieldError as error:
             raise self.redacted(error) from error.__cause__
@@ -211,6 +214,10 @@ class App:
         self, found: Tool | Skill, category: str, run: Run, shape: ResultShape, principal: str, page: int | None
     ) -> CallResult:
         result = result_of(found.key, category, run)
+        if result.table is None:
+            await read_whole(run)
+        elif result.table.is_stream:
+            return replace(result, table=explained(result.table, self.redacted))
         if result.table is None or page is None or category != "READ":
             return result
         kept = await self.results.first(

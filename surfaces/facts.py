@@ -73,6 +73,11 @@ def _add(node: NodeFacts, event: Event) -> None:
     node.cached = node.cached or bool(event.facts.get("cached"))
 
 
+def seconds_of(events: Iterable[Event]) -> float | None:
+    """How long the run took, with the reading of what it streamed; None when it is not over."""
+    return next((float(event.facts["seconds"]) for event in events if event.kind == "run_finished"), None)
+
+
 def duration(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
 

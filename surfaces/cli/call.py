@@ -8,12 +8,14 @@ from typing import Any
 import anyio
 import click
 
+from ...nodes.blocking import in_thread
+from ...nodes.table import Table
 from ..answers import CallResult
-from ..facts import by_node, duration
+from ..facts import by_node, duration, seconds_of
 from .arguments import read_arguments
 from .failures import errors_as_json
 from .progress import progress
-from .rows import FORMATS, format_for, write_json, write_rows
+from .rows import FORMATS, STREAMED, format_for, write_json, write_rows, write_stream
 from .target import locate
 
 
@@ -61,16 +63,25 @@ def command(
                     page=limit or None,
                     cursor=cursor,
                     bounded=False,
+                    stream=output is not None and chosen in STREAMED,
                     timeout_s=timeout,
                     fresh=no_cache,
                     idempotency_key=idempotency_key,
                     listener=listener,
                 )
-            show(result, chosen, output)
+                written = None
+                if result.table is not None and result.table.is_stream:
+                    written = await _written(result.table, chosen, output)
+                else:
+                    show(result, chosen, output)
             if not quiet:
-                click.echo(said(result, output), err=True)
+                click.echo(said(result, output, written), err=True)
 
     anyio.run(main)
+
+
+async def _written(table: Table, format: str, output: Path | None) -> int:
+    return await in_thread(lambda: write_stream(table, format, output), cancel=table.cancel)
 
 
 def show(result: CallResult, format: str, output: Path | None) -> None:
@@ -95,17 +106,17 @@ def _text(value: Any) -> str:
     return ""
 
 
-def said(result: CallResult, output: Path | None) -> str:
-    """One line about the call: rows, what each source gave, the time, and how to go on."""
+def said(result: CallResult, output: Path | None, written: int | None = None) -> str:
+    """One line about the call: rows, those `written` if it streamed, what each source gave, the time, how to go on."""
     parts = []
-    if result.rows is not None:
-        count = result.rows.num_rows
+    count = written if written is not None or result.rows is None else result.rows.num_rows
+    if count is not None:
         parts.append(f"{count:,} row{'s' * (count != 1)}")
     if result.run is not None:
         pulled = [f"{facts.node} {facts.rows:,}" for facts in by_node(result.run.events).values() if facts.pulled]
         if pulled:
             parts.append(f"pulled: {', '.join(pulled)}")
-        parts.append(duration(result.run.duration_s))
+        parts.append(duration(seconds_of(result.run.events) or result.run.duration_s))
     if output is not None:
         parts.append(str(output))
     if result.page is not None and result.page.next_cursor:

@@ -8,18 +8,21 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date, time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ...engine.json_rows import json_rows, json_value
 from ...graphs.errors import Code, JackfieldError
+from ...nodes.table import Table
+from ..answers import in_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Write = Callable[["pa.Table"], None]
 FORMATS: Final = ("table", "json", "ndjson", "csv", "arrow", "parquet")
 BINARY: Final = ("arrow", "parquet")
 BY_SUFFIX: Final = {
@@ -29,6 +32,8 @@ BY_SUFFIX: Final = {
 # A cell may hold what an upstream wrote: control characters must not reach the terminal.
 CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {10: "\\n", 13: "\\r", 9: "\\t"}
 NARROWEST: Final = 8
+TEXT_ROWS: Final = 5_000  # written at a time
+GROUP_ROWS: Final = 122_880  # in a group of a Parquet file, as DuckDB makes them
 
 
 def format_for(chosen: str | None, output: Path | None) -> str:
@@ -62,45 +67,84 @@ def _target(output: Path | None) -> Iterator[Any]:
 
 def write_rows(rows: pa.Table, format: str, output: Path | None) -> None:
     """Write every row in `format` (not json, which is the whole result: `write_json`)."""
-    with _target(output) as target:
-        if format == "arrow":
-            import pyarrow as pa
-
-            with pa.ipc.new_stream(target, rows.schema) as stream:
-                stream.write_table(rows)
-        elif format == "parquet":
-            import pyarrow.parquet as pq
-
-            pq.write_table(rows, target)
-        elif format == "ndjson":
-            for batch in rows.to_batches(max_chunksize=5_000):
-                for row in json_rows(batch):
-                    target.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-        elif format == "csv":
-            _write_csv(rows, target)
-        else:
+    if format in STREAMED:
+        write_stream(Table.whole(rows), format, output)
+    else:
+        with _target(output) as target:
             width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
             cells = [[_cell(value) for value in row.values()] for row in rows.to_pylist()]
             lines = table_lines(rows.column_names, cells, [_is_number(kind) for kind in rows.schema.types], width)
             target.write("".join(f"{line}\n" for line in lines).encode())
 
 
+def write_stream(table: Table, format: str, output: Path | None) -> int:
+    """Write every row in one of the formats `STREAMED` as it is read, then close the table; gives how many there were.
+
+    Blocks. What a stream raises comes out of it, and then there is no file.
+    """
+    count = 0
+    try:
+        with _target(output) as target, STREAMED[format](table.schema, target) as write:
+            for part in in_parts(table, GROUP_ROWS if format in BINARY else TEXT_ROWS):
+                write(part.arrow())
+                count += part.num_rows or 0
+    finally:
+        table.close()
+    return count
+
+
+@contextmanager
+def _arrow(schema: pa.Schema, target: IO[bytes]) -> Iterator[Write]:
+    import pyarrow as pa
+
+    file: Any = target  # the stubs know io.IOBase only
+    with pa.ipc.new_stream(file, schema) as stream:
+        yield stream.write_table
+
+
+@contextmanager
+def _parquet(schema: pa.Schema, target: IO[bytes]) -> Iterator[Write]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(target, schema) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _ndjson(schema: pa.Schema, target: IO[bytes]) -> Iterator[Write]:
+    def write(rows: pa.Table) -> None:
+        for row in json_rows(rows):
+            target.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+    yield write
+
+
+@contextmanager
+def _csv(schema: pa.Schema, target: IO[bytes]) -> Iterator[Write]:
+    """RFC 4180 with a header. NULL is an empty field; lists and objects are JSON."""
+    text = io.StringIO()
+    csv.writer(text).writerow(schema.names)
+    target.write(text.getvalue().encode())
+
+    def write(rows: pa.Table) -> None:
+        text = io.StringIO()
+        csv.writer(text).writerows([[_plain(value) for value in row.values()] for row in rows.to_pylist()])
+        target.write(text.getvalue().encode())
+
+    yield write
+
+
+STREAMED: Final[Mapping[str, Callable[[pa.Schema, IO[bytes]], AbstractContextManager[Write]]]] = {
+    "ndjson": _ndjson,
+    "csv": _csv,
+    "arrow": _arrow,
+    "parquet": _parquet,
+}
+
+
 def write_json(document: Any, output: Path | None) -> None:
     with _target(output) as target:
         target.write(json.dumps(document, ensure_ascii=False, indent=2, default=str).encode() + b"\n")
-
-
-def _write_csv(rows: pa.Table, target: IO[bytes]) -> None:
-    """RFC 4180 with a header. NULL is an empty field; lists and objects are JSON."""
-    batches: list[Any] = [rows.slice(0, 0), *rows.to_batches(max_chunksize=5_000)]
-    for number, batch in enumerate(batches):
-        text = io.StringIO()
-        writer = csv.writer(text)
-        if number == 0:
-            csv.writer(text).writerow(rows.column_names)
-        for row in batch.to_pylist():
-            writer.writerow([_plain(value) for value in row.values()])
-        target.write(text.getvalue().encode())
 
 
 def _plain(value: Any) -> Any:

@@ -232,3 +232,43 @@ def test_a_cursor_of_another_tool_or_of_no_answer_is_refused(
         kept.unlink()
     gone = cli("call", "shop", "list_sales", "--cursor", cursor, "--format", "json")
     assert (gone.code, gone.error["code"]) == (2, "RESULT_EXPIRED")
+
+
+LINES = {"id": "lines", "type": "file", "path": "lines.csv", "schema": {"n": "integer"}}
+ALL_LINES = {**TOOLS[0], "id": "all_lines", "name": "All lines", "sql": "SELECT n FROM lines", "parameters": []}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson", "arrow", "parquet"])
+def test_many_rows_stream_into_a_file(cli: Cli, tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "lines.csv").write_text("n\n" + "".join(f"{number}\n" for number in range(200_000)))
+    target = tmp_path / f"out.{suffix}"
+    outcome = cli("call", connector(tmp_path, [LINES], [ALL_LINES]), "all_lines", "-o", target)
+    assert outcome.code == 0
+    assert outcome.err.startswith("200,000 rows · pulled: lines 200,000 · ")
+    found: list[Any]
+    match suffix:
+        case "csv":
+            found = [int(row["n"]) for row in csv.DictReader(io.StringIO(target.read_text()))]
+        case "ndjson":
+            found = [json.loads(line)["n"] for line in target.read_text().splitlines()]
+        case "arrow":
+            found = pa.ipc.open_stream(target.read_bytes()).read_all()["n"].to_pylist()
+        case _:
+            found = pq.read_table(target)["n"].to_pylist()
+    assert sorted(found) == list(range(200_000))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_an_error_within_the_rows_leaves_no_file_and_the_old_one_as_it_was(
+    cli: Cli, tmp_path: Path, suffix: str
+) -> None:
+    (tmp_path / "lines.csv").write_text("n\n" + "".join(f"{number}\n" for number in range(500_000)))
+    failing = {**ALL_LINES, "sql": "SELECT CAST(CASE n WHEN 490000 THEN 'wrong' ELSE '1' END AS INTEGER) FROM lines"}
+    target = tmp_path / f"out.{suffix}"
+    target.write_text("as it was")
+    outcome = cli("call", connector(tmp_path, [LINES], [failing]), "all_lines", "-o", target)
+    assert outcome.code == 3
+    assert "TYPE_MISMATCH" in outcome.err
+    assert "wrong" in outcome.err
+    assert target.read_text() == "as it was"
+    assert [path.name for path in tmp_path.glob("out*")] == [target.name]

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import aclosing
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -184,6 +185,26 @@ async def test_async_code_awaits_tools_and_streams_batches(path: Path) -> None:
         assert len((await shop.list_sales()).rows) == 3
         sizes = [batch.num_rows async for batch in shop.list_sales.stream(batch_rows=2)]
     assert sizes == [2, 1]
+
+
+@pytest.mark.anyio
+async def test_streamed_batches_come_before_an_error_further_on(tmp_path: Path) -> None:
+    (tmp_path / "numbers.csv").write_text("n\n" + "".join(f"{number}\n" for number in range(1_000_000)))
+    sql = "SELECT CAST(CASE n WHEN 990000 THEN 'wrong' ELSE '1' END AS INTEGER) AS n FROM numbers"
+    tool = {**TOOLS[0], "id": "numbers", "name": "Numbers", "sql": sql, "parameters": []}
+    source = {"id": "numbers", "type": "file", "path": "numbers.csv", "schema": {"n": "integer"}}
+    sizes: list[int | None] = []
+    async with jf.aopen(connector(tmp_path, [source], [tool])) as shop:
+        try:
+            async for batch in shop.numbers.stream(batch_rows=50_000):
+                sizes.append(batch.num_rows)  # noqa: PERF401 – those before the error count
+        except jf.JackfieldError as error:
+            found = error.code
+        assert found is jf.Code.TYPE_MISMATCH
+        async with aclosing(shop.numbers.stream(batch_rows=50_000)) as batches:
+            assert (await anext(batches)).num_rows == 50_000
+    assert sizes[:5] == [50_000] * 5
+    assert set(sizes) == {50_000}
 
 
 @pytest.mark.anyio
