@@ -1,7 +1,8 @@
 """The functions that a tool's SQL may call, by dialect. What is not listed is refused, so a new one is safe by default.
 
 Left out on purpose: what reads files, settings, catalogs or other sessions, what sleeps, logs, locks or draws from a
-sequence, what runs SQL given as text, and what sends anything anywhere.
+sequence, what runs SQL given as text, what sends anything anywhere, and what kills the process or its database by the
+depth of its JSON (json_contains, json_structure, VARIANT) or by one number (reservoir_quantile, bitstring_agg).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ DUCKDB: Final = names("""
     array_pop_front array_position array_prepend array_push_back array_push_front array_reduce array_resize
     array_reverse array_reverse_sort array_select array_slice array_sort array_to_json array_to_string
     array_transform array_unique array_value array_where array_zip ascii asinh atanh bar base64 bin bit_count
-    bit_position bitstring bitstring_agg cardinality cbrt century contains cosh count_if count_star countif
+    bit_position bitstring cardinality cbrt century contains cosh count_if count_star countif
     damerau_levenshtein date_add date_diff date_sub datediff datepart datesub datetrunc day dayname dayofmonth
     dayofweek dayofyear days_in_month decade decode divide editdist3 element_at encode ends_with entropy enum_code
     enum_first enum_last enum_range enum_range_boundary epoch epoch_ms epoch_ns epoch_us equi_width_bins era error
@@ -59,9 +60,9 @@ DUCKDB: Final = names("""
     generate_subscripts geomean geometric_mean get_bit get_current_time get_current_timestamp grade_up
     greatest_common_divisor group_concat grouping_id hamming hash hex histogram histogram_exact hour instr isfinite
     isinf isnan isodow isoyear jaccard jaro_similarity jaro_winkler_similarity json_array json_array_length
-    json_contains json_deep_merge json_each json_exists json_extract json_extract_path json_extract_path_text
-    json_extract_string json_group_array json_group_object json_group_structure json_keys json_merge_patch
-    json_normalize json_object json_pretty json_quote json_structure json_transform json_transform_strict json_tree
+    json_deep_merge json_each json_exists json_extract json_extract_path json_extract_path_text
+    json_extract_string json_group_array json_group_object json_keys json_merge_patch
+    json_normalize json_object json_pretty json_quote json_transform json_transform_strict json_tree
     json_type json_valid json_value julian kahan_sum kurtosis kurtosis_pop last_day lcase lcm least_common_multiple
     left_grapheme len length_grapheme levenshtein lgamma list_aggr list_aggregate list_any_value list_append
     list_apply list_approx_count_distinct list_avg list_bit_and list_bit_or list_bit_xor list_bool_and list_bool_or
@@ -79,7 +80,7 @@ DUCKDB: Final = names("""
     normalized_interval ord parse_dirname parse_dirpath parse_filename parse_formatted_bytes path_join pow prefix
     printf product quantile quantile_cont quantile_disc quarter random reduce regexp_escape regexp_extract
     regexp_extract_all regexp_full_match regexp_matches regexp_split_to_array regexp_split_to_table
-    reservoir_quantile right_grapheme round_even roundbankers row_to_json second sem set_bit sha1 sha256 signbit sinh
+    right_grapheme round_even roundbankers row_to_json second sem set_bit sha1 sha256 signbit sinh
     skewness split split_part starts_with str_split str_split_regex strftime string_split string_split_regex
     string_to_array strip_accents strlen strptime struct_concat struct_contains struct_extract struct_extract_at
     struct_has struct_indexof struct_insert struct_keys struct_pack struct_position struct_update struct_values
@@ -88,7 +89,7 @@ DUCKDB: Final = names("""
     to_microseconds to_millennia to_milliseconds to_minutes to_months to_quarters to_seconds to_timestamp to_weeks
     to_years today transaction_timestamp try try_strptime typeof pg_typeof ucase unbin unhex unicode union_extract
     union_tag union_value url_decode url_encode uuid uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7
-    variant_contains variant_exists variant_extract variant_extract_string variant_keys variant_typeof wavg week
+    wavg week
     weekday weekofyear weighted_avg xor yearweek
     """)
 

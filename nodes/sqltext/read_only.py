@@ -6,6 +6,7 @@ the tree says what the statement is, and the tokens say which functions it names
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from sqlglot import Token, TokenType, exp
 
 from ...graphs.errors import Code, JackfieldError
 from .functions import FUNCTIONS, TABLE_FUNCTIONS, WORDS
-from .tokens import STRINGS, Dialect, gaps, is_quoted, is_word, place, tokens
+from .lexemes import doubts
+from .tokens import STRINGS, Dialect, is_quoted, place, tokens
 from .tree import near, tree
 
 StatementKind = Literal["insert", "update", "delete", "merge"]
@@ -63,6 +65,7 @@ SWELLING: Final = frozenset(
     {"array_resize", "bitstring", "format", "left_pad", "list_resize", "lpad", "printf", "repeat", "rpad", "space"}
 )
 LONGEST_DIGITS: Final = 7
+OPERATOR: Final = re.compile(r"[][(){}.,;:+\-*/%<>=!~@#&|^?$]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +82,20 @@ class Problem:
 @lru_cache(maxsize=512)
 def problems(sql: str, dialect: Dialect = "duckdb") -> tuple[Problem, ...]:
     """All that makes `sql` more than one query that reads; nothing when it may run."""
+    hidden: tuple[Problem, ...] = ()
     try:
+        hidden = tuple(_hidden(sql, dialect))
         parsed = tree(sql, dialect)
     except JackfieldError as error:
-        details = error.details
-        return (Problem("SQL_INVALID", error.message, error.hint, details.get("start", 0), details.get("end", 0)),)
+        start, end = error.details.get("start", 0), error.details.get("end", 0)
+        return (Problem("SQL_INVALID", error.message, error.hint, start, end), *hidden)
     found = [
         *_not_a_query(parsed, sql, dialect),
         *_table_sources(parsed, sql, dialect),
         *_functions(parsed, sql, dialect, frozenset()),
         *_swelling(sql, dialect),
-        *_hidden(sql, dialect),
+        *_variants(parsed, sql, dialect),
+        *hidden,
     ]
     return tuple(dict.fromkeys(found))
 
@@ -198,11 +204,19 @@ def _table_sources(parsed: exp.Expr, sql: str, dialect: Dialect) -> Iterator[Pro
 
 
 def _calls(sql: str, dialect: Dialect) -> Iterator[Token]:
-    """The names before an opening parenthesis, quoted or not."""
-    found = tokens(sql, dialect)
-    for token, after in pairwise(found):
-        if after.token_type is TokenType.L_PAREN and (is_word(token) or is_quoted(token)):
+    """What stands before an opening parenthesis, quoted or not, and is no operator, bracket or number."""
+    for token, after in pairwise(tokens(sql, dialect)):
+        if after.token_type is not TokenType.L_PAREN or token.token_type is TokenType.NUMBER:
+            continue
+        if is_quoted(token) or token.token_type in STRINGS or not OPERATOR.fullmatch(sql[token.start : token.end + 1]):
             yield token
+
+
+def _called(token: Token, sql: str) -> str:
+    """The name of a call in lower case; of a keyword of several words (GROUP BY) the last."""
+    if is_quoted(token) or token.token_type in STRINGS:
+        return token.text.lower()
+    return sql[token.start : token.end + 1].split()[-1].lower()
 
 
 def _functions(parsed: exp.Expr, sql: str, dialect: Dialect, further: frozenset[str]) -> Iterator[Problem]:
@@ -212,13 +226,16 @@ def _functions(parsed: exp.Expr, sql: str, dialect: Dialect, further: frozenset[
         alias.name.lower() for alias in parsed.find_all(exp.TableAlias) if alias.args.get("columns")
     ) + Counter(schema.this.name.lower() for schema in parsed.find_all(exp.Schema) if schema.this is not None)
     calls = list(_calls(sql, dialect))
-    counts = Counter(call.text.lower() for call in calls)
+    counts = Counter(_called(call, sql) for call in calls)
     reported: set[str] = set()
     for call in calls:
-        name = call.text.lower()
-        if name in allowed or name in further or (name in WORDS and not is_quoted(call)) or name in reported:
+        name = _called(call, sql)
+        bare = not is_quoted(call) and call.token_type not in STRINGS
+        # What folds to a name of the list is not that name to the database: `K` (U+212A) is no k.
+        known = name in allowed or name in further or (name in WORDS and bare)
+        if name in reported or (known and call.text.isascii()):
             continue
-        if counts[name] <= named_columns[name]:
+        if counts[name] <= named_columns[name] and call.token_type not in STRINGS:
             continue
         reported.add(name)
         hint = near(name, allowed) or "See the reference of functions that a tool's SQL may call."
@@ -242,18 +259,17 @@ def _swelling(sql: str, dialect: Dialect) -> Iterator[Problem]:
                 yield Problem("SQL_TOO_LARGE", message, "Stay below 10 million.", inner.start, inner.end + 1)
 
 
+def _variants(parsed: exp.Expr, sql: str, dialect: Dialect) -> Iterator[Problem]:
+    """A cast of deeply nested JSON to VARIANT ends the process."""
+    if dialect != "duckdb":
+        return
+    for kind in parsed.find_all(exp.DataType):
+        if kind.this is exp.DataType.Type.VARIANT or "variant" in str(kind.args.get("kind", "")).lower():
+            start, end = _word(sql, "VARIANT", dialect)
+            yield Problem("SQL_TYPE", "The type VARIANT is not allowed.", "Cast to JSON.", start, end)
+
+
 def _hidden(sql: str, dialect: Dialect) -> Iterator[Problem]:
-    """Comments that the database may read otherwise than we do, and characters that no SQL needs."""
-    if "\0" in sql:
-        yield Problem("SQL_HIDDEN", "The SQL holds a NUL character.", "", sql.index("\0"), sql.index("\0") + 1)
-    for start, gap in gaps(sql, dialect):
-        if gap.count("/*") > gap.count("*/") or "/*" in gap.partition("/*")[2].partition("*/")[0]:
-            yield Problem(
-                "SQL_HIDDEN", "A comment inside of a comment.", "Databases disagree where it ends.", start, start + 2
-            )
-        if dialect == "mysql" and any(mark in gap for mark in ("/*!", "/*M!")):
-            yield Problem("SQL_HIDDEN", "MySQL runs what stands in /*! … */.", "Leave it out.", start, start + 3)
-    for token in tokens(sql, dialect):
-        if token.token_type is TokenType.HINT:
-            message = "A hint (/*+ … */) may change how a server guards itself."
-            yield Problem("SQL_HIDDEN", message, "Leave it out.", token.start, token.end + 1)
+    """What the database may read otherwise than we do."""
+    for doubt in doubts(sql, dialect):
+        yield Problem("SQL_HIDDEN", doubt.message, doubt.hint, doubt.start, doubt.end)

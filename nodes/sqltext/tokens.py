@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Final, Literal
 
 from sqlglot import Token, TokenType
 from sqlglot.dialects.dialect import Dialect as SqlglotDialect
@@ -14,6 +13,10 @@ from sqlglot.errors import TokenError
 from ...graphs.errors import Code, JackfieldError
 
 Dialect = Literal["duckdb", "postgres", "mysql"]
+
+# Reading a text is done on the event loop, and takes milliseconds for a thousand tokens.
+LONGEST: Final = 100_000
+MOST_TOKENS: Final = 20_000
 
 STRINGS = frozenset(
     {
@@ -51,15 +54,28 @@ def place(sql: str, start: int, end: int | None = None) -> Place:
 
 @lru_cache(maxsize=1024)
 def tokens(sql: str, dialect: Dialect = "duckdb") -> tuple[Token, ...]:
-    """Every token of `sql`. Raises QUERY_INVALID where a string or comment does not end."""
+    """Every token of `sql`. Raises QUERY_INVALID where a string or comment does not end, or the text is too long."""
+    if len(sql) > LONGEST:
+        raise _too_long(f"{len(sql):,} characters; {LONGEST:,} are allowed")
     try:
-        return tuple(SqlglotDialect.get_or_raise(dialect).tokenize(sql))
+        found = tuple(SqlglotDialect.get_or_raise(dialect).tokenize(sql))
     except TokenError as error:
         raise JackfieldError(
             Code.QUERY_INVALID,
             f"The SQL can not be read: {str(error).splitlines()[0].rstrip('.')}.",
             "Close every string, quoted name and comment.",
         ) from None
+    if len(found) > MOST_TOKENS:
+        raise _too_long(f"{len(found):,} words and signs; {MOST_TOKENS:,} are allowed")
+    return found
+
+
+def _too_long(what: str) -> JackfieldError:
+    return JackfieldError(
+        Code.QUERY_INVALID,
+        f"The SQL is too long: {what}.",
+        "Give many values as one parameter (`IN (:ids)`), or read them from a source.",
+    )
 
 
 def is_word(token: Token) -> bool:
@@ -69,17 +85,6 @@ def is_word(token: Token) -> bool:
 
 def is_quoted(token: Token) -> bool:
     return token.token_type is TokenType.IDENTIFIER
-
-
-def gaps(sql: str, dialect: Dialect = "duckdb") -> Iterator[tuple[int, str]]:
-    """What stands between the tokens, with its offset: white space and comments."""
-    end = 0
-    for token in tokens(sql, dialect):
-        if token.start > end:
-            yield end, sql[end : token.start]
-        end = token.end + 1
-    if end < len(sql):
-        yield end, sql[end:]
 
 
 def without_end(sql: str, dialect: Dialect = "duckdb") -> str:

@@ -40,6 +40,13 @@ FINE: tuple[tuple[Dialect, str], ...] = (
     ),
     ("postgres", "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r"),
     ("mysql", "SELECT group_concat(x SEPARATOR ','), date_format(d, '%Y') FROM `t` WHERE a <=> :b LIMIT :n, 10 # end"),
+    ("duckdb", "SELECT {'a': 1, 'b': {'c': [1]}}, $$it's$$, $x$a$$b$x$, E'a\\'b', 0.5, .5, 1e-5, 1_000, a[1:2]"),
+    ("duckdb", "SELECT größe, 名前, \"a$b\", 'a\u200bb' -- it's — “fine”\n FROM t /* it's fine */"),
+    ("postgres", "SELECT e'it\\'s', $$a$$, x'1f', b'01', 'a' 'b', a #>> '{a,b}', b ?| ARRAY['x'], 1-1--1\n FROM t"),
+    (
+        "mysql",
+        "SELECT 5--1, _utf8mb4'ä', x'41', 0x41, 'it\\'s', \"say \\\"hi\\\"\", `a``b`, 1a FROM t -- it's\n# don't",
+    ),
     ("mysql", "SELECT ifnull(a, 0), if(b, 1, 2), convert(c, unsigned) FROM t WHERE MATCH (d) AGAINST ('x')"),
 )
 
@@ -86,6 +93,36 @@ REFUSED: tuple[tuple[str, Dialect, str, str], ...] = (
     ("SQL-05", "mysql", "SELECT /*+ SET_VAR(max_execution_time=0) */ 1", "hint"),
     ("SQL-05", "mysql", "SELECT 5--1 INTO OUTFILE '/tmp/x'", ""),
     ("SQL-05", "mysql", "SELECT 1 /* /* */", "comment"),
+    ("SQL-05", "mysql", "SELECT {# \n x LOAD_FILE('/etc/hostname')} AS v #} 1", "character {"),
+    ("SQL-05", "duckdb", "SELECT {# \n x getenv('HOME')} AS v #} 1", "more than one way"),
+    ("SQL-05", "postgres", "SELECT {# \n x pg_sleep(9)} AS v #} 1", "character {"),
+    ("SQL-05", "mysql", "SELECT {d '2024-01-01'}", "character {"),
+    ("SQL-05", "duckdb", "SELECT {% x %} 1", ""),
+    ("SQL-05", "mysql", "SELECT 1 --\u00a0\n+ load_file('x')", "U+00A0"),
+    ("SQL-05", "mysql", "SELECT -- \r '\n SLEEP(5) -- \r'\n", "line break"),
+    ("SQL-05", "duckdb", "SELECT -- \r '\n sleep_ms(5) -- \r'\n", "line break"),
+    ("SQL-05", "mysql", "SELECT 1 /*M!100100 + sleep(5) */", "MySQL runs"),
+    ("SQL-05", "postgres", "SELECT 1 AS a /*+ Set(x y) */", "hint"),
+    ("SQL-05", "mysql", "SELECT _gbk'\u00bf\\', sleep(5), '", "character set"),
+    ("SQL-05", "mysql", "SELECT \\N", "no place"),
+    ("SQL-05", "postgres", "SELECT E'a'\n'b\\'', pg_sleep(9) -- '", "goes on another"),
+    ("SQL-05", "postgres", 'SELECT U&"\\0070g_sleep"(9)', "escapes"),
+    ("SQL-05", "postgres", "SELECT a$b(1)", "$"),
+    ("SQL-05", "postgres", "SELECT date$$, pg_sleep(5), date$$ FROM (SELECT 1 AS date$$) t", "$"),
+    ("SQL-05", "duckdb", "SELECT a$b(1)", "$"),
+    ("SQL-05", "duckdb", "SELECT `\"`, getenv('HOME'), `\"`", "`"),
+    ("SQL-05", "duckdb", "SELECT getenv\x0b('HOME')", "U+000B"),
+    ("SQL-05", "duckdb", "SELECT 1 /* \u202e */", "U+202E"),
+    ("SQL-05", "postgres", "\u017felect 1", ""),
+    ("SQL-05", "duckdb", "SELECT \u212aurtosis(1)", "may call"),
+    ("SQL-05", "duckdb", "SELECT 'getenv'('HOME')", ""),
+    ("SQL-09", "duckdb", "SELECT a::JSON::VARIANT FROM t", "VARIANT"),
+    ("SQL-09", "duckdb", "SELECT TRY_CAST(a AS variant) FROM t", "VARIANT"),
+    ("SQL-09", "duckdb", 'SELECT a::STRUCT(b "Variant"[]) FROM t', "VARIANT"),
+    ("SQL-09", "duckdb", "SELECT CAST(a AS main.variant) FROM t", "VARIANT"),
+    ("SQL-09", "duckdb", "SELECT VARIANT '[]'", "VARIANT"),
+    ("SQL-09", "duckdb", "SELECT json_contains(a, '[[1]]') FROM t", "json_contains"),
+    ("SQL-09", "duckdb", "SELECT json_structure(a) FROM t", "json_structure"),
     ("SQL-05", "mysql", "SET GLOBAL general_log = 1", "SET"),
     ("SQL-05", "mysql", "HANDLER t OPEN", "HANDLER"),
 )
@@ -99,6 +136,28 @@ def test_a_query_that_would_do_more_is_refused(dialect: Dialect, sql: str, named
         require_read_only(sql, dialect)
     assert error.value.code is Code.QUERY_INVALID
     assert any(named.lower() in message.lower() for message in error.value.details["problems"])
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql"])
+@pytest.mark.parametrize("unseen", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00a0", "\u3000", "\u2028", "\x85", "\f"])
+def test_a_character_nobody_sees_is_refused_outside_of_strings_and_quoted_names(dialect: Dialect, unseen: str) -> None:
+    quoted = f"`a{unseen}`" if dialect == "mysql" else f'"a{unseen}"'
+    assert problems(f"SELECT 'a{unseen}', {quoted} FROM t", dialect) == ()
+    for sql in (f"SELECT sleep{unseen}(1)", f"SELECT {unseen}sleep(1)", f"SELECT a{unseen} FROM t"):
+        assert any("has no place" in each.message for each in problems(sql, dialect)), sql
+
+
+@pytest.mark.parametrize("sql", ["INSERT INTO t VALUES ({# \n x SLEEP(2)} #} 1)", "DELETE FROM t /*! , u */"])
+def test_a_change_of_rows_hides_nothing(sql: str) -> None:
+    with pytest.raises(JackfieldError) as error:
+        statement_kind(sql, "mysql")
+    assert error.value.code is Code.QUERY_INVALID
+
+
+def test_a_text_too_long_to_be_read_in_time_is_refused() -> None:
+    for sql in (f"SELECT {'1 + ' * 10_000}1", f"SELECT '{'a' * 100_000}'"):
+        (found,) = problems(sql)
+        assert found.message.startswith("The SQL is too long")
 
 
 def test_a_refusal_points_to_the_place_and_to_a_near_name() -> None:
