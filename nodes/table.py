@@ -19,17 +19,13 @@ def nothing() -> None:
 def _until_closed(
     close: Callable[[], None], cancel: Callable[[], None]
 ) -> tuple[Callable[[], None], Callable[[], None]]:
-    closed = False
-
     def close_once() -> None:
-        nonlocal closed
-        if not closed:
-            closed = True
-            close()
+        nonlocal close, cancel
+        closing, close, cancel = close, nothing, nothing  # what they hold may go, though the table stays
+        closing()
 
     def cancel_open() -> None:
-        if not closed:
-            cancel()
+        cancel()
 
     return close_once, cancel_open
 

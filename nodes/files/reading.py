@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ...graphs.errors import Code, JackfieldError
@@ -42,21 +43,25 @@ def stream(
     except Exception as error:
         raise explained(error, files) from None
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def batches() -> Generator[pa.RecordBatch]:
         try:
             with files.ending.heard(connection.interrupt):
                 yield from inner
         except Exception as error:
             raise explained(error, files) from None
 
+    reading = batches()
+
     def close() -> None:
+        with suppress(ValueError):  # another thread is still in it, and ends it
+            reading.close()
         inner.close()
         connection.close()
         files.close()
         close_more()
 
     return Table.stream(
-        pa.RecordBatchReader.from_batches(inner.schema, batches()), close=close, cancel=files.ending.tell
+        pa.RecordBatchReader.from_batches(inner.schema, reading), close=close, cancel=files.ending.tell
     )
 
 
