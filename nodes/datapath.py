@@ -27,6 +27,11 @@ def check_path(data_path: str) -> None:
         _compiled(data_path)
 
 
+def is_plain(data_path: str) -> bool:
+    """Whether the records are reached without parsing them."""
+    return not data_path or _PLAIN.match(data_path) is not None
+
+
 def record_slices(part: bytes, data_path: str, source: str) -> Sequence[msgspec.Raw]:
     """The JSON of each record in `part`. Raises SOURCE_BAD_REPLY when there is no list of objects at `data_path`."""
     check_text(part, source)

@@ -12,12 +12,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from ..graphs.errors import Code, JackfieldError
 from .conversions import Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_DEPTH: Final = 5  # objects within objects that become columns; what is deeper becomes JSON text
+MAX_COLUMNS: Final = 4_000  # as of a CSV file; work on columns is not all linear, and nobody reads so many
+MAX_SPARSE: Final = 10_000_000  # values, most of them null
 MAX_NAME: Final = 63  # bytes: what Postgres takes
 PARENT: Final = "_parent_id"
 INDEX: Final = "_index"
@@ -46,8 +49,28 @@ class Flat:
     parents: dict[str, str] = field(default_factory=dict)
 
 
+def check_size(columns: int, rows: int, size: int) -> None:
+    """Raises BUDGET_EXCEEDED for too many columns, or for rows that have few of their columns and are too many.
+
+    `size` is the bytes of JSON that the rows came in. Where each record has each key, a value takes several of them;
+    records that have few keys in common would fill memory with nulls.
+    """
+    if columns > MAX_COLUMNS:
+        raise _too_wide(f"{columns:,} columns, and {MAX_COLUMNS:,} are the most")
+    if columns * rows > max(MAX_SPARSE, size):
+        raise _too_wide(f"{rows:,} records of {columns:,} different keys, of which each record has but a few")
+
+
+def _too_wide(found: str) -> JackfieldError:
+    return JackfieldError(
+        Code.BUDGET_EXCEEDED,
+        f"The records would make {found}.",
+        "Keys that are values (ids, dates) make a column each: let data_path turn them into rows, or nest them.",
+    )
+
+
 def flatten(nested: pa.Table, children: Collection[str]) -> Flat:
-    """`nested` as plain tables: `rows`, and those of `children` that are there."""
+    """`nested` as plain tables: `rows`, and those of `children` that are there. Raises BUDGET_EXCEEDED."""
     flat = Flat()
     _flatten(nested, "", "rows", [], frozenset(children), flat)
     return flat
@@ -64,15 +87,15 @@ def _flatten(
     import pyarrow as pa
 
     columns: dict[str, Column] = dict(lead)
-    taken = {each.lower() for each in columns}
+    taken = {each.lower(): 1 for each in columns}
     arrays: list[tuple[str, Column]] = []
     for keys, column in _leaves(nested):
         if _is_array_of_objects(column.type):
             arrays.append((column_name(*keys), column.combine_chunks()))
             continue
         free = _free_name(column_name(*keys), taken)
-        taken.add(free.lower())
         columns[free] = column
+        check_size(len(columns), 0, 0)
     wanted = [(child_name(path, array), values) for array, values in arrays]
     wanted = [(child, values) for child, values in wanted if any(_leads_to(child, each) for each in children)]
     if wanted:
@@ -146,11 +169,13 @@ def _combined(column: Column) -> Column:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _free_name(name: str, taken: Collection[str]) -> str:
-    """SQL does not tell `ID` from `id`: the second becomes `ID_2`."""
-    free, number = name, 2
+def _free_name(name: str, taken: dict[str, int]) -> str:
+    """SQL does not tell `ID` from `id`: the second becomes `ID_2`. `taken` counts what each name was asked for."""
+    free, low = name, name.lower()
     while free.lower() in taken:
-        free, number = column_name(f"{name}_{number}"), number + 1
+        taken[low] = taken.get(low, 1) + 1
+        free = column_name(f"{name}_{taken[low]}")
+    taken[free.lower()] = 1
     return free
 
 

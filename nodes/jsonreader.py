@@ -5,13 +5,14 @@ It raises NeedsCareError rather than lose or change anything, and its reader Arr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 
 from .conversions import Column
-from .flatten import MAX_DEPTH
+from .flatten import MAX_DEPTH, MAX_SPARSE, check_size
 from .schema import TEXT_WORDS, arrow_type
 from .unify import is_irregular
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SAMPLE: Final = 200  # records that the first schema is learned from
+MAX_INFERRED: Final = 2_000  # keys
 _MIN_BLOCK: Final = 1 << 20
 _EXACT_IN_DOUBLE: Final = 2.0**53
 
@@ -31,12 +33,19 @@ def read_fast(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str
     import pyarrow as pa
     import pyarrow.json as pj
 
-    schema = _learned(records, declared)
+    schema, width = _learned(records, declared)
     text = b"\n".join(records)
+    check_size(width, len(records), len(text))
     if b"\r" in text or text.count(b"\n") != len(records) - 1:
         text = b"\n".join(bytes(record).replace(b"\n", b" ").replace(b"\r", b" ") for record in records)
     options = pj.ReadOptions(block_size=max(_MIN_BLOCK, max(len(memoryview(record)) for record in records) + 1))
-    table = _parsed(text, schema, options)
+    table = None
+    if len(schema) == width:
+        with _unless_unexpected():
+            table = _parsed(text, schema, options, "error")
+    if table is None:
+        _check_fields(records)  # Arrow infers keys in a time that grows with their square
+        table = _parsed(text, schema, options)
     stamped = pa.schema([_as_text(field) for field in table.schema])
     if stamped != table.schema:  # a late key that holds dates: Arrow made it a timestamp without its zone
         table = _parsed(text, stamped, options)
@@ -47,16 +56,48 @@ def read_fast(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str
     return table
 
 
-def _parsed(text: bytes, schema: pa.Schema, options: Any) -> pa.Table:
+@contextmanager
+def _unless_unexpected() -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        if "unexpected field" not in str(error):
+            raise
+
+
+def _check_fields(records: Sequence[msgspec.Raw | bytes]) -> None:
+    """Raises NeedsCareError when the records have many different keys, at whatever depth."""
+    fields: dict[tuple[int, str], int] = {}
+    for record in records:
+        left: list[tuple[int, Any]] = [(0, msgspec.json.decode(record))]
+        while left:
+            place, value = left.pop()
+            if isinstance(value, list):
+                left += [(place, item) for item in value if isinstance(item, dict | list)]
+            elif isinstance(value, dict):
+                for key, inner in value.items():
+                    field = fields.setdefault((place, key), len(fields) + 1)
+                    if isinstance(inner, dict | list):
+                        left.append((field, inner))
+        if len(fields) > MAX_INFERRED or len(fields) * len(records) > MAX_SPARSE:
+            raise NeedsCareError
+
+
+def _parsed(text: bytes, schema: pa.Schema, options: Any, unexpected: Literal["infer", "error"] = "infer") -> pa.Table:
     import pyarrow as pa
     import pyarrow.json as pj
 
-    parse = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
+    parse = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
     return pj.read_json(cast(Any, pa.BufferReader(text)), read_options=options, parse_options=parse)
 
 
-def _learned(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str]) -> pa.Schema:
-    """The schema of a sample from the whole length of the records. Raises NeedsCareError when they are not alike."""
+def _learned(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str]) -> tuple[pa.Schema, int]:
+    """The schema of a sample from the whole length of the records, and how many keys they have, those of null as well.
+
+    Raises NeedsCareError when they are not alike.
+    """
     import pyarrow as pa
 
     step = max(1, len(records) // SAMPLE)
@@ -66,9 +107,12 @@ def _learned(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str]
         raise NeedsCareError from None
     if not all(isinstance(record, dict) for record in sample):
         raise NeedsCareError
+    width = len(dict.fromkeys(key for record in sample for key in record))
+    if width > MAX_INFERRED:
+        raise NeedsCareError
     shape = _shape(sample, declared, "")
     assert pa.types.is_struct(shape)
-    return pa.schema(list(shape))
+    return pa.schema(list(shape)), width
 
 
 def _shape(values: Sequence[Any], declared: Mapping[str, str], name: str) -> pa.DataType:
@@ -85,8 +129,11 @@ def _shape(values: Sequence[Any], declared: Mapping[str, str], name: str) -> pa.
         return pa.null()
     if kinds == {dict}:
         place = f"{name}_" if name else ""
-        keys = dict.fromkeys(key for value in values if value is not None for key in value)
-        fields = [(key, _shape([(value or {}).get(key) for value in values], declared, place + key)) for key in keys]
+        objects = [value for value in values if value is not None]
+        keys = dict.fromkeys(key for value in objects for key in value)
+        if name and is_irregular(len(keys), sum(map(len, objects)), len(objects)):
+            raise NeedsCareError
+        fields = [(key, _shape([value.get(key) for value in objects], declared, place + key)) for key in keys]
         return pa.struct([field for field in fields if not pa.types.is_null(field[1])])
     if kinds == {list}:
         item = _shape([item for value in values if value is not None for item in value], {}, "")

@@ -18,7 +18,7 @@ import msgspec
 from ..graphs.errors import Code, JackfieldError
 from .conversions import Column, converted, misfits
 from .datapath import check_text, described, not_json, record_slices
-from .flatten import INDEX, PARENT, ROW, Flat, flatten
+from .flatten import INDEX, PARENT, ROW, Flat, check_size, flatten
 from .jsonreader import NeedsCareError, read_fast
 from .schema import TEXT_WORDS, arrow_schema, obey
 from .source import Contract
@@ -168,6 +168,7 @@ def _read_careful(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str,
     keys = list(dict.fromkeys(key for value in values for key in value))
     if not keys:
         return pa.table({ROW: range(len(values))})
+    check_size(len(keys), len(values), sum(len(memoryview(record)) for record in records))
     return pa.table({key: column_of([value.get(key) for value in values], frozenset(exact), key, 1) for key in keys})
 
 
@@ -187,9 +188,9 @@ def _dated(column: Column) -> Column | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    first = next((value.as_py() for value in column if value.is_valid), None)
-    if first is None:
+    if column.null_count == len(column):
         return None
+    first = column[pc.index(column.is_valid(), True).as_py()].as_py()
     forms = (
         (_DATE, pa.date32()),
         (_MOMENT + _ZONE, pa.timestamp("us", tz="UTC")),

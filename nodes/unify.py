@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from .conversions import Column, json_text
-from .flatten import MAX_DEPTH
+from .flatten import MAX_COLUMNS, MAX_DEPTH
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,6 +48,8 @@ def column_of(values: Sequence[Any], exact: frozenset[str], name: str = "", dept
 
 def is_irregular(keys: int, present: int, objects: int) -> bool:
     """Whether objects with `keys` different keys, `present` of them not null over all `objects`, are maps."""
+    if keys > MAX_COLUMNS:
+        return True
     return keys > MAX_REGULAR_KEYS and present * 2 < keys * objects
 
 

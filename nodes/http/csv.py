@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ...graphs.errors import Code, JackfieldError
 from ..conversions import Column
 from ..datapath import check_text
+from ..flatten import check_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,7 @@ def text_rows(body: bytes, source: str) -> pa.Table:
     body = body.removeprefix(b"\xef\xbb\xbf")
     head = body[: body.find(b"\n")] if b"\n" in body else body
     parse = pc.ParseOptions(delimiter=max(",;\t|", key=lambda mark: head.count(mark.encode())), newlines_in_values=True)
+    check_size(head.count(parse.delimiter.encode()) + 1, 0, 0)
     try:
         names = pc.open_csv(io.BytesIO(head + b"\n"), parse_options=parse).schema.names
         convert = pc.ConvertOptions(

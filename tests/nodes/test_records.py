@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -221,3 +223,47 @@ def test_the_fast_way_gives_what_the_careful_way_gives(content: list[dict[str, A
         assert set(fast[name].column_names) == set(order)
         assert fast[name].select(order).cast(careful[name].schema).equals(careful[name])
         assert fast[name].select(order).schema.types == careful[name].schema.types
+
+
+SPARSE = {
+    "a key in each record": [{f"c{n}": 1} for n in range(8_000)],
+    "many keys in one": [{f"c{n}": 1 for n in range(8_000)}],
+    "late keys": [*({"a": 1} for _ in range(2_000)), *({f"c{n}": 1} for n in range(7_999))],
+    "in objects within": [{f"a{n}": {f"b{m}": 1 for m in range(1_000)} for n in range(8)}],
+}
+
+
+@pytest.mark.parametrize("records", SPARSE.values(), ids=SPARSE)
+def test_records_of_too_many_keys_are_refused_with_their_number(records: list[Any]) -> None:
+    with pytest.raises(JackfieldError) as caught:
+        rows(records)
+    assert caught.value.code is Code.BUDGET_EXCEEDED
+    assert re.search(r"[48],00[01] columns", caught.value.message)
+
+
+def test_records_that_would_fill_memory_with_nulls_are_refused() -> None:
+    with pytest.raises(JackfieldError, match=r"15,000 records of 3,000 different keys") as caught:
+        rows([{f"c{n % 3_000}": 1} for n in range(15_000)])
+    assert caught.value.code is Code.BUDGET_EXCEEDED
+
+
+def test_an_object_whose_keys_are_values_is_a_map_however_many_there_are() -> None:
+    """In a time that grows with the reply: of 20,000 keys, the square would take minutes."""
+    found, values = column([{"a": {f"user-{n}": n}} for n in range(20_000)])
+    assert (found, values[7]) == ("string", '{"user-7":7}')
+    found, values = column([{"a": {f"user-{n}": n for n in range(20_000)}}])
+    assert found == "string"
+
+
+def test_names_that_differ_in_case_only_are_told_apart_in_linear_time() -> None:
+    names = ["".join(letters) for letters in itertools.product(*(f"{c}{c.upper()}" for c in "abcdefghijk"))]
+    found = rows([dict.fromkeys(names, 1)]).column_names
+    assert len({name.lower() for name in found}) == len(names) == 2048
+
+
+def test_keys_that_come_late_or_hold_nothing_at_first_are_read_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(records_module, "_read_careful")
+    records = [{"a": 1, "b": None}] * 1_001 + [{"a": 2, "b": "x", "c": {"d": 1.5}}]
+    table = rows(records)
+    assert table.num_rows == 1_002
+    assert table.slice(1_001).to_pylist() == [{"a": 2, "b": "x", "c_d": 1.5}]
