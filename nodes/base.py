@@ -171,6 +171,12 @@ class Secrets(Protocol):
     def value(self, secret_key: str) -> str:
         """The value of the environment variable or credential `secret_key`. Raises SECRET_MISSING."""
 
+    def is_echoed(self, body: bytes) -> bool:
+        """Whether a reply holds a value that was given."""
+
+    def conceal(self, text: str) -> str:
+        """Text of a reply, that a caller will see, without the values that were given and are worth hiding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

@@ -66,8 +66,9 @@ async def request_node(config: RequestConfiguration, inputs: Inputs, context: Co
         raise _unknown(context.node, found, Code.SOURCE_ERROR.value, repeatable)
     check_status(response, context.node, proof.secrets)
     context.note("requested", method=config.method, status=response.status, bytes=len(response.body))
-    headers = {name: response.headers[name] for name in SHOWN_HEADERS if name in response.headers}
-    answer = {"status": response.status, "body": _content(response, proof), "headers": headers}
+    shown = [name for name in SHOWN_HEADERS if name in response.headers]
+    headers = {name: _hidden(response.headers[name], proof, context) for name in shown}
+    answer = {"status": response.status, "body": _content(response, proof, context), "headers": headers}
     return {"response": answer}
 
 
@@ -119,8 +120,13 @@ def _form(value: Any, source: str) -> bytes:
     return urlencode(pairs).encode()
 
 
-def _content(response: Response, proof: Credentials) -> Json:
-    """JSON as JSON, other text as text, nothing as None; an echo of our own credentials is hidden."""
+def _hidden(text: str, proof: Credentials, context: Context) -> str:
+    """Text of an answer without an echo of what we sent in secret, in whatever part of the request."""
+    return context.secrets.conceal(redacted(text, proof.secrets))
+
+
+def _content(response: Response, proof: Credentials, context: Context) -> Json:
+    """JSON as JSON, other text as text, nothing as None; an echo of our own secrets is hidden."""
     if not response.body.strip():
         return None
     kind, charset = content_type(response.headers.get("content-type", ""))
@@ -128,7 +134,7 @@ def _content(response: Response, proof: Credentials) -> Json:
         text = response.body.decode(charset, errors="replace")
     except LookupError:
         text = response.body.decode(errors="replace")
-    text = redacted(text, proof.secrets)
+    text = _hidden(text, proof, context)
     if kind.endswith("json") or not kind:
         try:
             return msgspec.json.decode(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,9 +14,9 @@ from pydantic import ConfigDict, Field, field_validator
 
 from ..graphs.errors import JackfieldError
 from ..graphs.model import Json
-from .base import ARGUMENTS, ROWS, SCAN, Context, Effect, Inputs, Outputs, Request, node
+from .base import ARGUMENTS, ROWS, SCAN, Context, Effect, Inputs, Outputs, Request, Response, node
 from .blocking import in_thread
-from .datapath import check_path, record_slices
+from .datapath import check_path, is_plain, record_slices
 from .flatten import Flat
 from .http.auth import Auth, Credentials, credentials
 from .http.binding import bound_pairs, bound_url, bound_value, names_in
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
 CACHE_TTL_S: Final = 30.0
 CAPPED: Final = "$capped"
-_LARGE: Final = 1 << 20  # bytes of JSON that are worth a thread
+_LARGE: Final = 1 << 20  # bytes of JSON that take a thread to be cut into records
+_SMALL: Final = 1 << 16  # and to be read
+_FEW_KEYS: Final = 500  # each may be a column
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ACCEPT: Final = {"json": "application/json", "jsonl": "application/x-ndjson, application/jsonl", "csv": "text/csv"}
 
 
@@ -197,7 +201,8 @@ async def _pull(call: _Call, context: Context, pulled: list[Pages]) -> Mapping[s
     pulled.append(found)
     size = sum(len(page.body) for page in found.pages)
     read = partial(_read, config, found, source)
-    tables = await in_thread(read) if size > _LARGE else read()
+    is_quick = size <= _SMALL and sum(page.body.count(b":") for page in found.pages) <= _FEW_KEYS
+    tables = read() if is_quick and config.format != "csv" else await in_thread(read)
     context.note("pulled", rows=found.rows, bytes=size, requests=len(found.pages))
     kept = {name: Table.whole(table) for name, table in tables.items()}
     if found.capped:
@@ -211,17 +216,37 @@ async def _fetch(call: _Call, limiter: Limiter | None, context: Context, step: S
     check_status(response, source, call.proof.secrets)
     if response.status == 204:
         return Page(response, b"", ())
+    context.budget.spend_bytes(len(response.body))
+    cut = partial(_cut, call, response, context)
+    page = cut() if len(response.body) <= (_SMALL if _is_parsed(config) else _LARGE) else await in_thread(cut)
+    context.budget.spend_rows(len(page.slices))
+    return page
+
+
+def _is_parsed(config: RestConfiguration) -> bool:
+    """Whether replies are not only cut into records but read whole."""
+    return config.format == "csv" or not is_plain(config.data_path)
+
+
+def _cut(call: _Call, response: Response, context: Context) -> Page:
+    """The records of a reply. A secret of ours that it echoes is hidden in them."""
+    config, source = call.config, context.node
     body = utf8_body(response, source, config.format.upper())
-    context.budget.spend_bytes(len(body))
-    match config.format:
-        case "json":
-            slices: Any = record_slices(body, config.data_path or _envelope(config), source)
-        case "jsonl":
-            slices = line_slices(body, source)
-        case "csv":
-            slices = text_rows(body, source)
-    context.budget.spend_rows(len(slices))
+    is_echoed = context.secrets.is_echoed(body)
+    if config.format == "csv":
+        shown = context.secrets.conceal(body.decode(errors="replace")).encode() if is_echoed else body
+        return Page(response, body, text_rows(shown, source))
+    if config.format == "jsonl":
+        slices: Any = line_slices(body, source)
+    else:
+        slices = record_slices(body, config.data_path or _envelope(config), source)
+    if is_echoed:  # not in the body: the address of the next page may need it
+        slices = [_concealed(bytes(record), context) for record in slices]
     return Page(response, body, slices)
+
+
+def _concealed(record: bytes, context: Context) -> bytes:
+    return _STRING.sub(lambda found: context.secrets.conceal(found[0].decode(errors="replace")).encode(), record)
 
 
 def _envelope(config: RestConfiguration) -> str:

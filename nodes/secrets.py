@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -15,6 +16,9 @@ from ..graphs.errors import Code, JackfieldError
 ENV_REFERENCE: Final = re.compile(r"\{\{\s*env:([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 HIDDEN: Final = "***"
 SHORTEST_HIDDEN: Final = 6  # shorter values would be found in ordinary words
+_PUBLIC: Final = re.compile(  # an address without user and query; a word such as eu-west-1 or production
+    r"[a-z+]{2,12}://[^\s@?#]+|([A-Za-z0-9-]+\.)+[a-z]{2,12}(:\d+)?|localhost(:\d+)?|(?=.{,16}$)[a-z]+([-_][a-z]+)*[-_]?\d{0,2}"
+)
 _CONTROL: Final = re.compile(r"[\r\n\0]")
 
 
@@ -26,20 +30,25 @@ def references(text: str) -> tuple[str, ...]:
 class EnvironmentSecrets:
     """Implements `base.Secrets` over environment variables, and remembers what it gave so that it can be hidden."""
 
-    __slots__ = ("_given", "_variables")
+    __slots__ = ("_given", "_keys", "_variables")
 
     def __init__(self, variables: Mapping[str, str] | None = None) -> None:
         self._variables = os.environ if variables is None else variables
         self._given: dict[str, str] = {}
+        self._keys: set[str] = set()
 
     def expand(self, text: str) -> str:
         """`text` with each reference replaced by its variable's value, which is not looked into again.
 
         Raises SECRET_MISSING, and CONFIG_INVALID for a value that holds a line break or NUL.
         """
-        return ENV_REFERENCE.sub(lambda match: self.value(match.group(1)), text)
+        return ENV_REFERENCE.sub(lambda match: self._value(match.group(1)), text)
 
     def value(self, secret_key: str) -> str:
+        self._keys.add(secret_key)
+        return self._value(secret_key)
+
+    def _value(self, secret_key: str) -> str:
         value = self._variables.get(secret_key, "")
         if not value:
             found = "is empty" if secret_key in self._variables else "is not set"
@@ -60,16 +69,41 @@ class EnvironmentSecrets:
         return value
 
     def redact(self, text: str) -> str:
-        """`text` without the values given so far, in any of their spellings."""
+        """`text` of our own without the values given so far, in any of their spellings."""
         return redacted(text, self._given.values())
+
+    def is_echoed(self, body: bytes) -> bool:
+        return any(form in body for form in _forms(self._worth_hiding()))
+
+    def conceal(self, text: str) -> str:
+        """As `redact`, but for data: the address of a service and a plain word, such as a region, stay in it."""
+        worth = self._worth_hiding()
+        return _pattern(worth, False).sub(HIDDEN, text) if worth else text
+
+    def _worth_hiding(self) -> tuple[str, ...]:
+        given = {
+            value
+            for name, value in self._given.items()
+            if len(value) >= SHORTEST_HIDDEN and (name in self._keys or not _PUBLIC.fullmatch(value))
+        }
+        return tuple(sorted(given))
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret of at least six characters hidden: raw, URL-, base64-, JSON-escaped."""
-    spellings = {form for secret in secrets if len(secret) >= SHORTEST_HIDDEN for form in _spellings(secret)}
-    for form in sorted(spellings, key=len, reverse=True):
-        text = text.replace(form, HIDDEN)
-    return text
+    """`text` with every secret of at least six characters hidden, in any case: raw, URL-, base64-, JSON-escaped."""
+    known = tuple(sorted({secret for secret in secrets if len(secret) >= SHORTEST_HIDDEN}))
+    return _pattern(known, True).sub(HIDDEN, text) if known else text
+
+
+@lru_cache(maxsize=32)
+def _pattern(secrets: tuple[str, ...], is_any_case: bool) -> re.Pattern[str]:
+    forms = sorted({form for secret in secrets for form in _spellings(secret)}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, forms)), re.IGNORECASE if is_any_case else 0)
+
+
+@lru_cache(maxsize=32)
+def _forms(secrets: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple({form.encode() for secret in secrets for form in _spellings(secret)})
 
 
 def _spellings(secret: str) -> Iterable[str]:

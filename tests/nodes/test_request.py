@@ -208,3 +208,12 @@ async def test_an_argument_that_the_tool_does_not_have_is_a_configuration_error(
     error = await failure({"url": "http://127.0.0.1:1/f", "body": {"a": ":nmae"}}, {"name": "x"})
     assert error.code is Code.CONFIG_INVALID
     assert "name" in error.hint
+
+
+async def test_an_answer_does_not_show_a_secret_that_it_echoes() -> None:
+    echo = {"location": "/x?key=tok-123456", "etag": '"Bearer tok-123456"', "x-request-id": "tok-123456"}
+    with HttpServer({"POST /f": Reply({"you": ["sent tok-123456"], "id": 7}, 201, echo)}) as server:
+        answer = await act({"url": f"{server.url}/f", "headers": {"x-key": "{{ env:TOKEN }}"}})
+    assert "tok-123456" not in str(answer)
+    assert answer["headers"]["location"] == "/x?key=***"
+    assert answer["body"] == {"you": ["sent ***"], "id": 7}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,8 @@ from jackfield.engine.environment import Environment
 from jackfield.engine.runs import Run
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Edge, Graph, Node
-from jackfield.nodes import NODE_TYPES
+from jackfield.nodes import NODE_TYPES, rest
+from jackfield.nodes.records import tables_of
 from jackfield.nodes.rest import RestConfiguration, arguments_of, explain
 from jackfield.nodes.scan import Predicate, Scan
 from jackfield.nodes.secrets import EnvironmentSecrets
@@ -470,3 +472,64 @@ async def test_large_replies_are_the_same_rows() -> None:
     with HttpServer({"/items": Reply(json.dumps(records))}) as server:
         found = table(await pull({"url": f"{server.url}/items"}))
         assert (found.num_rows, found.arrow()["id"].to_pylist()) == (30_000, list(range(30_000)))
+
+
+async def test_a_small_reply_of_many_keys_is_not_read_on_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def observed(*arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        return tables_of(*arguments)
+
+    monkeypatch.setattr(rest, "tables_of", observed)
+    replies = {"/few": [{"a": 1}], "/many": [{f"c{n}": 1 for n in range(1_000)}]}
+    with HttpServer(replies) as server:
+        await pull({"url": f"{server.url}/few"})
+        await pull({"url": f"{server.url}/many"})
+    assert [thread is threading.main_thread() for thread in threads] == [True, False]
+
+
+@pytest.mark.parametrize("path", ["records", "one"])
+async def test_a_reply_with_a_column_for_each_record_is_refused(path: str) -> None:
+    records = [{f"c{n}": 1} for n in range(30_000)] if path == "records" else [{f"c{n}": 1 for n in range(30_000)}]
+    with HttpServer({"/items": records}) as server, anyio.fail_after(20):
+        error = await failure({"url": f"{server.url}/items"})
+    assert error.code is Code.BUDGET_EXCEEDED
+    assert "30,000 columns" in error.message
+
+
+async def test_a_csv_reply_of_too_many_columns_is_refused() -> None:
+    body = (",".join(f"c{n}" for n in range(5_000)) + "\n").encode()
+    with HttpServer({"/items": Reply(body, 200, {"content-type": "text/csv"})}) as server:
+        error = await failure({"url": f"{server.url}/items", "format": "csv"})
+    assert error.code is Code.BUDGET_EXCEEDED
+    assert "5,000 columns" in error.message
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "projected"])
+async def test_rows_do_not_show_a_secret_that_the_reply_echoes(form: str) -> None:
+    """The address of the next page still holds it: there it is sent, not shown."""
+    token = SECRETS["TOKEN"]
+
+    def answer(seen: Seen) -> Any:
+        record = {"id": 123, "said": f"you sent {token}!", "by": seen.headers.get("authorization", "")}
+        if form == "csv":
+            return Reply(f"id,said\n123,you sent {token}!\n".encode(), 200, {"content-type": "text/csv"})
+        if form == "jsonl":
+            return Reply(json.dumps(record).encode() + b"\n", 200, {"content-type": "application/jsonl"})
+        if "page" in seen.query:
+            return {"items": [record], "next": None}
+        return {"items": [record], "next": f"{server.url}/items?page=2&key={token}"}
+
+    source: dict[str, Any] = {"auth": {"type": "bearer", "secret_key": "TOKEN"}}
+    if form in ("json", "projected"):
+        source |= {"pagination": {"strategy": "next_url"}, "data_path": "items" if form == "json" else "items[*]"}
+    else:
+        source |= {"format": form}
+    with HttpServer({"/items": answer}) as server:
+        found = rows(await pull({"url": f"{server.url}/items", **source}))
+        assert [each["said"] for each in found] == ["you sent ***!"] * len(found)
+        assert {each["id"] for each in found} == {123}
+        assert token not in str(found)
+        if form in ("json", "projected"):
+            assert server.requests[1].query["key"] == token

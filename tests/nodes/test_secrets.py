@@ -64,3 +64,32 @@ def test_a_secret_inside_base64_of_something_longer_is_hidden(secret: str, befor
     encoded = base64.b64encode(f"{before}{secret}{after}".encode()).decode()
     shown = redacted(encoded, [secret])
     assert shown != encoded
+
+
+def test_a_secret_is_hidden_in_any_case() -> None:
+    """The host of a URL is shown in lower case."""
+    assert redacted("https://canaryaa77.invalid/x", ["CanaryAA77"]) == "https://***.invalid/x"
+    assert redacted("%2fp%3dx-secret", ["/p=x-secret"]) == "***"
+
+
+DATA = {
+    "BASE": "https://api.example.com/v1",
+    "HOST": "db.example.com",
+    "REGION": "eu-west-1",
+    "KEY": "tok-123456",
+    "DSN": "postgresql://ada:pass-word@db.example.com/x",
+    "NAMED": "production",
+}
+
+
+def test_data_keeps_addresses_and_plain_words_and_loses_secrets() -> None:
+    secrets = EnvironmentSecrets(DATA)
+    for name in DATA:
+        secrets.expand(f"{{{{ env:{name} }}}}")
+    text = "https://api.example.com/v1/orders db.example.com eu-west-1 production"
+    assert secrets.conceal(text) == text
+    assert not secrets.is_echoed(text.encode())
+    assert secrets.is_echoed(b"a tok-123456 b")
+    assert secrets.conceal(f"a tok-123456 b {DATA['DSN']}") == "a *** b ***"
+    secrets.value("NAMED")
+    assert secrets.conceal(text).endswith(" ***")
