@@ -21,7 +21,7 @@ from typing import Final
 from ...graphs.errors import Code, JackfieldError
 
 _NOT_LOCAL: Final = re.compile(r"^(~|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://|file:)|[\\\x00]")
-_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 WILD: Final = re.compile(r"[*?\[]")
 
 
@@ -116,13 +116,13 @@ def folder_of(place: Located, *, create: bool = False) -> Iterator[int]:
 
     Raises CONFIG_INVALID when a part has become a link, SOURCE_UNREACHABLE when a folder is missing.
     """
-    current = os.open(place.root, _FOLDER_FLAGS)
+    current = os.open(place.root, FOLDER_FLAGS)
     try:
         for part in place.parts[:-1]:
             if create:
                 _make(part, current)
             try:
-                following = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=current)
+                following = os.open(part, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=current)
             except OSError as error:
                 raise refused(place, error) from None
             os.close(current)
@@ -178,4 +178,23 @@ def open_file(place: Located) -> int:
 def path_of(descriptor: int, place: Located) -> str:
     """A path by which another library opens what `descriptor` is: through /proc where there is one."""
     through = f"/proc/self/fd/{descriptor}"
-    return through if os.path.exists(through) else str(place.path)
+    return through if os.path.exists(through) else unglobbed(str(place.path), place)
+
+
+def path_below(root: int, place: Located) -> str:
+    """A path by which another library opens `place`, below its root that `root` is. Raises as `unglobbed`."""
+    through = f"/proc/self/fd/{root}"
+    base = through if os.path.exists(through) else str(place.root)
+    return unglobbed("/".join((base, *place.parts)), place)
+
+
+def unglobbed(path: str, place: Located) -> str:
+    """`path`, unless a library would take it for a pattern, whose matches nobody has checked. Raises CONFIG_INVALID."""
+    if WILD.search(path):
+        raise JackfieldError(
+            Code.CONFIG_INVALID,
+            f"The name of '{place.text}' holds one of * ? [, which can not be read among so many files.",
+            "Rename it, or let the pattern name fewer files.",
+            {"path": place.text},
+        )
+    return path

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from .confine import Located, open_file, path_of
+from .confine import FOLDER_FLAGS, Located, open_file, path_below, path_of
 from .ending import Ending
 
 HELD: Final = 256
+MOST_HELD: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,10 @@ class Opened:
 def open_all(places: Sequence[Located]) -> Opened:
     """Open each file. Raises as `open_file`; then none stays open.
 
-    Of more files than a process may well hold open, each is opened and checked once, and then read by its real name.
+    Of more files than a process may well hold open, each is opened and checked once, and then read by its name below
+    its root, which stays open.
     """
-    many = len(places) > HELD
+    many = len(places) > held()
     descriptors: list[int] = []
     facts: list[os.stat_result] = []
     try:
@@ -70,19 +72,31 @@ def open_all(places: Sequence[Located]) -> Opened:
             facts.append(os.fstat(descriptors[-1]))
             if many:
                 os.close(descriptors.pop())
+        if many:
+            roots = {}
+            for root in {place.root for place in places}:
+                roots[root] = os.open(root, FOLDER_FLAGS)
+                descriptors.append(roots[root])
+            paths = tuple(path_below(roots[place.root], place) for place in places)
+        else:
+            paths = tuple(path_of(d, place) for d, place in zip(descriptors, places, strict=True))
     except BaseException:
         for descriptor in descriptors:
             os.close(descriptor)
         raise
-    if many:
-        paths = tuple(str(place.path) for place in places)
-    else:
-        paths = tuple(path_of(d, place) for d, place in zip(descriptors, places, strict=True))
     stamp = ";".join(
         f"{place.path}:{fact.st_ino}:{fact.st_size}:{fact.st_mtime_ns}{logs(place)}"
         for place, fact in zip(places, facts, strict=True)
     )
     return Opened(tuple(places), tuple(descriptors), paths, sum(fact.st_size for fact in facts), stamp)
+
+
+def held() -> int:
+    """How many files one source may hold open."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(HELD, min(soft // 4, MOST_HELD))
 
 
 def logs(place: Located) -> str:
@@ -94,8 +108,9 @@ def logs(place: Located) -> str:
 
 def contents(files: Opened) -> Iterator[Any]:
     """Each file from its beginning, decompressed."""
-    for path in files.paths:
-        with open(path, "rb") as raw:
+    are_held = len(files.descriptors) == len(files.places)
+    for place, path in zip(files.places, files.paths, strict=True):
+        with open(path if are_held else open_file(place), "rb") as raw:
             if files.gzipped:
                 with gzip.GzipFile(fileobj=raw) as unpacked:
                     yield unpacked

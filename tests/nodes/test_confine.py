@@ -8,12 +8,13 @@ from typing import Any
 
 import anyio
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from servers.stand import Stand
 
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.file import file_node
-from jackfield.nodes.files import confine
+from jackfield.nodes.files import confine, opened
 from jackfield.nodes.files.confine import folder_of, locate, open_file
 from jackfield.nodes.saves import by_name
 from jackfield.nodes.table import Table
@@ -202,3 +203,49 @@ async def test_a_missing_file_is_named_with_its_near_names(root: Path) -> None:
     assert caught.value.hint == "Did you mean 'orders.csv'?"
     with pytest.raises(JackfieldError, match=r"No file matches 'data/\*\.tsv'"):
         await read(root, "data/*.tsv")
+
+
+@pytest.fixture
+def few_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with more files than a process may hold open."""
+    monkeypatch.setattr(opened, "held", lambda: 2)
+
+
+def many(root: Path, name: str) -> None:
+    for number in range(5):
+        (root / f"data/f{number}.csv").write_text("id,secret\n1,x\n")
+    (root / "data/orders.csv").unlink()
+    target = root / "data" / name
+    target.parent.mkdir(exist_ok=True)
+    target.write_text("id,secret\n1,x\n")
+    (root / "data/.x.csv").symlink_to(root.parent / "secret.csv")
+    (root / "data/zz").symlink_to(root.parent)
+
+
+@pytest.mark.usefixtures("few_held")
+@pytest.mark.parametrize("name", ["[.]x.csv", "z*/secret.csv", "?x.csv"])
+def test_the_name_of_one_of_many_files_is_never_a_pattern(root: Path, name: str) -> None:
+    many(root, name)
+    with pytest.raises(JackfieldError, match=r"holds one of \* \? \[") as caught:
+        opened.open_all([locate(text, root) for text in ("data/f0.csv", "data/f1.csv", f"data/{name}")])
+    assert caught.value.code is Code.CONFIG_INVALID
+
+
+async def test_as_many_files_as_are_held_open_may_have_any_name(root: Path) -> None:
+    many(root, "[.]x.csv")
+    assert await read(root, "data/*.csv") == [{"id": 1, "secret": "x"}] * 6
+
+
+@pytest.mark.usefixtures("few_held")
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+async def test_many_files_are_read_below_a_folder_of_any_name(tmp_path: Path, form: str) -> None:
+    root = tmp_path / "a[b]*"
+    (root / "data/day=1").mkdir(parents=True)
+    for number in range(5):
+        place = root / f"data/day=1/{number}.{form}"
+        if form == "parquet":
+            pq.write_table(pa.table({"id": [number]}), place)
+        else:
+            place.write_text(f"id\n{number}\n" if form == "csv" else f'{{"id":{number}}}\n')
+    outputs = await file_node.bind("orders", {"path": f"data/**/*.{form}"})({}, Stand(folder=root))
+    assert sorted(row["id"] for row in outputs["rows"].to_pylist()) == [0, 1, 2, 3, 4]
