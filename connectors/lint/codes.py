@@ -80,6 +80,7 @@ CODES: Final[Mapping[str, LintCode]] = {
     "SQL_VARIABLE": LintCode(ERROR, 3, "SQL that reads or sets session variables"),
     "SQL_HIDDEN": LintCode(ERROR, 3, "SQL that hides what it does"),
     "TOOL_SHAPE_INVALID": LintCode(ERROR, 3, "A tool's fields do not fit together or do not fit its category"),
+    "FILTER_INVALID": LintCode(ERROR, 3, "A condition, aggregate or order that is not understood and would be dropped"),
     "SKILL_INVALID": LintCode(ERROR, 3, "A skill names a tool or a step that is not there"),
     "DATA_PATH_INVALID": LintCode(ERROR, 3, "data_path is no JMESPath, or too long or too deep a one"),
     "EVALS_MISSING": LintCode(WARNING, 3, "The file of cases is not there"),

@@ -96,7 +96,7 @@ def _unbound_elsewhere(subject: Subject, pointer: str, tool: Tool) -> Iterator[F
 
 
 def _unused(subject: Subject, pointer: str, tool: Tool) -> Iterator[Finding]:
-    if tool.graph is not None:
+    if tool.graph is not None or tool.id in subject.misread:
         return
     used = used_names(subject, tool)
     for index, parameter in enumerate(tool.parameters):

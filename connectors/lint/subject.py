@@ -51,6 +51,11 @@ class Subject:
         place = self.parts.place(pointer, start, end - (start or 0))
         return Finding(code, known.severity, message, place, hint, known.principle, about)
 
+    @cached_property
+    def misread(self) -> frozenset[str]:
+        """Tools whose filter form is refused: the SQL made of it is not what the author meant."""
+        return frozenset(f.subject for f in self.parts.findings if f.code == "FILTER_INVALID")
+
     @property
     def tools(self) -> list[tuple[str, fields.Tool]]:
         return self.parts.tools
@@ -65,7 +70,7 @@ class Subject:
         return tuple(
             Statement(tool, f"{pointer}/sql", tool.sql, self.dialect_of(tool))
             for pointer, tool in self.tools
-            if tool.sql is not None
+            if tool.sql is not None and tool.id not in self.misread
         )
 
     def dialect_of(self, tool: fields.Tool) -> Dialect:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from ...graphs.model import Json
 from ...nodes.base import Configuration
@@ -59,13 +59,13 @@ class Parameter(Configuration):
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     type: ParameterType
     description: str = Field("", description="What it means and how it is matched")
-    required: bool | None = None
+    required: StrictBool | None = None
     default: Json = None
     enum: tuple[str | int | float | bool, ...] | None = None
     minimum: int | float | None = None
     maximum: int | float | None = None
     items: ScalarType | None = Field(None, description="Type of the items of an array")
-    sensitive: bool = Field(False, description="Keep the value out of the audit log")
+    sensitive: StrictBool = Field(False, description="Keep the value out of the audit log")
 
     @model_validator(mode="after")
     def _items_of_an_array(self) -> Parameter:
@@ -118,8 +118,8 @@ class Tool(Configuration):
     result: Result = Result()
     output_schema: Mapping[str, Json] | None = None
     timeout_s: float | None = Field(None, gt=0)
-    destructive: bool | None = Field(None, description="Overrules what the verb and the category suggest")
-    idempotent: bool | None = None
+    destructive: StrictBool | None = Field(None, description="Overrules what the verb and the category suggest")
+    idempotent: StrictBool | None = None
 
 
 class SkillStep(Configuration):
@@ -155,7 +155,7 @@ class Top(Configuration):
     version: Annotated[str, StringConstraints(pattern=SEMVER)]
     description: str = ""
     instructions: str = Field("", description="How an agent should use the connector as a whole")
-    prefix: bool = Field(False, description="Agents see its tools as slug_id")
+    prefix: StrictBool = Field(False, description="Agents see its tools as slug_id")
     sources: tuple[Json, ...]
     tools: tuple[Json, ...]
     skills: tuple[Json, ...] = ()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from .filter_form import NAMES, check, words_of
 from .filters import select_of
 from .kinds import FILE_FORMATS
 from .mapping import request_of
@@ -130,12 +131,19 @@ def _tool(tool: dict[str, Any], pointer: str, rewriting: Rewriting, sources: Map
     if "api_mapping" in tool:
         _replace(tool, pointer, rewriting, "api_mapping", "request", lambda: request_of(tool, sources))
     _limit(tool)
-    filters = [tool.pop(name, None) for name in ("filter_groups", "return_fields", "having", "order_by", "limit")]
+    check(tool, pointer, rewriting)
+    asked = {name: tool[name] for name in NAMES if name in tool}
+    filters = [tool.pop(name, None) for name in NAMES]
     answered = any(name in tool for name in ("sql", "request", "graph"))
     used = names(tool.get("source_ids"))
     if not answered and len(used) == 1 and any(filters):
         tool["sql"] = select_of(tool, used[0], *filters)
         rewriting.came_from(f"{pointer}/sql", pointer)
+        rewriting.written_from(f"{pointer}/sql", tool["sql"], words_of(asked, pointer))
+    elif answered:
+        for name in (name for name in NAMES[:-1] if asked.get(name)):
+            form = next(form for form in ("sql", "request", "graph") if form in tool)
+            rewriting.warn(f"{pointer}/{name}", f"'{name}' is not read: the tool's {form} says what it answers.")
 
 
 def _limit(tool: dict[str, Any]) -> None:

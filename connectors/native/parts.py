@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ...graphs.findings import Finding, Place, Severity
@@ -42,7 +42,11 @@ class Parts:
 
     def place(self, pointer: str, start: int | None = None, length: int = 1) -> Place:
         """The place in the file of what is at `pointer` in the first spelling."""
-        return self.file.place(self.rewriting.original(pointer), start, length)
+        return self.file.place(self.rewriting.original(pointer, start, length), *self._within(pointer, start, length))
+
+    def _within(self, pointer: str, start: int | None, length: int) -> tuple[int | None, int]:
+        """A part of a text that was put together is no part of the text that stands in the file."""
+        return (None, length) if pointer in self.rewriting.words else (start, length)
 
     def report(self, code: str, severity: Severity, pointer: str, message: str, hint: str) -> None:
         self.findings.append(Finding(code, severity, message, self.place(pointer), hint, subject=self.subject))
@@ -55,7 +59,7 @@ def parts_of(file: FileText) -> Parts:
     parts = Parts(file, document, rewriting)
     for note in rewriting.notes:
         place = file.place(note.place.pointer)
-        parts.findings.append(Finding(note.code, note.severity, note.message, place, note.hint))
+        parts.findings.append(replace(note, place=place))
     refuse_literal_secrets(document, parts.report)
     parts.top = validated(fields.Top, document, "", parts.report)
     _sources(parts)

@@ -13,6 +13,7 @@ class Rewriting:
 
     def __init__(self) -> None:
         self.origins: dict[str, str] = {}
+        self.words: dict[str, tuple[str, Mapping[str, str]]] = {}
         self.notes: list[Finding] = []
 
     def move(self, value: dict[str, Any], pointer: str, old: str, new: str) -> None:
@@ -31,14 +32,26 @@ class Rewriting:
     def came_from(self, pointer: str, old: str) -> None:
         self.origins[pointer] = old
 
-    def original(self, pointer: str) -> str:
-        """Where in the file the value stood that is now at `pointer`."""
+    def written_from(self, pointer: str, text: str, words: Mapping[str, str]) -> None:
+        """The text now at `pointer` was put together: each of `words` in it stood at a place of its own."""
+        self.words[pointer] = text, words
+
+    def original(self, pointer: str, start: int | None = None, length: int = 1) -> str:
+        """Where in the file the value stood that is now at `pointer`, or that part of its text."""
+        if start is not None and pointer in self.words:
+            text, words = self.words[pointer]
+            word = text[start : start + length].strip(':"').replace('""', '"')
+            if word in words:
+                return words[word]
         head = pointer
         while head:
             if head in self.origins:
                 return self.origins[head] + pointer[len(head) :]
             head = head.rpartition("/")[0]
         return pointer
+
+    def refuse(self, code: str, pointer: str, message: str, hint: str, subject: str) -> None:
+        self.notes.append(Finding(code, Severity.ERROR, message, Place(pointer=pointer), hint, subject=subject))
 
     def warn(self, pointer: str, message: str, hint: str = "") -> None:
         self.notes.append(Finding("SPELLING_CONFLICT", Severity.WARNING, message, Place(pointer=pointer), hint))
