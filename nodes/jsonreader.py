@@ -5,6 +5,7 @@ It raises NeedsCareError rather than lose or change anything, and its reader Arr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -24,6 +25,8 @@ MAX_INFERRED: Final = 2_000  # keys
 _MIN_BLOCK: Final = 1 << 20
 _EXACT_IN_DOUBLE: Final = 2.0**53
 
+_SMALL_NUMBER: Final = re.compile(rb"\d[eE]-\d\d")
+
 
 class NeedsCareError(Exception):
     """The fast way would lose or change something."""
@@ -36,6 +39,8 @@ def read_fast(records: Sequence[msgspec.Raw | bytes], declared: Mapping[str, str
     schema, width = _learned(records, declared)
     text = b"\n".join(records)
     check_size(width, len(records), len(text))
+    if any(pa.types.is_decimal(field.type) for field in schema) and _SMALL_NUMBER.search(text):
+        raise NeedsCareError  # Arrow's decimals lose such digits, or crash
     if b"\r" in text or text.count(b"\n") != len(records) - 1:
         text = b"\n".join(bytes(record).replace(b"\n", b" ").replace(b"\r", b" ") for record in records)
     options = pj.ReadOptions(block_size=max(_MIN_BLOCK, max(len(memoryview(record)) for record in records) + 1))

@@ -72,7 +72,7 @@ def _numbers(values: Sequence[int | Decimal | None]) -> Column:
             continue
         if isinstance(value, int) and abs(value) > _EXACT_IN_DOUBLE and int(float(value)) != value:
             break
-        if abs(Decimal(value)) > _LARGEST_DOUBLE:
+        if Decimal(value).copy_abs() > _LARGEST_DOUBLE:  # abs() fails beyond the context's exponents
             break
     else:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Final
 
+from ...graphs.errors import Code, JackfieldError
 from ..base import ROWS
 from ..records import read_lines, read_records
 from ..scan import Scan
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK: Final = 16_000_000
+LINE_BYTES: Final = 32_000_000
+LINE_HINT: Final = "JSON lines hold one record a line; a list of records is the format json."
+WHOLE_BYTES: Final = 512_000_000  # of one file that is read whole
 
 
 def read_json(files: Opened, config: FileConfiguration, spend: Callable[[int], None]) -> Mapping[str, Table]:
     with files:
-        parts = [b"".join(chunks(file, spend)) for file in contents(files)]
+        parts = [b"".join(chunks(file, spend, files.text)) for file in contents(files)]
     tables = read_records(
         [part for part in parts if part.strip()],
         data_path=config.data_path,
@@ -34,7 +38,7 @@ def read_json(files: Opened, config: FileConfiguration, spend: Callable[[int], N
 
 def read_json_lines(files: Opened, config: FileConfiguration, spend: Callable[[int], None]) -> Mapping[str, Table]:
     with files:
-        parts = [b"".join(chunks(file, spend)) for file in contents(files)]
+        parts = [b"".join(whole_lines(chunks(file, spend, files.text), files.text)) for file in contents(files)]
     tables = read_lines(
         parts, declared=config.declared, contract=config.contract, source=files.text, children=config.children
     )
@@ -92,16 +96,41 @@ def united(one: pa.Schema, other: pa.Schema) -> tuple[pa.Schema, list[str]]:
     return one, drifted
 
 
-def chunks(file: IO[bytes], spend: Callable[[int], None]) -> Iterator[bytes]:
+def chunks(file: IO[bytes], spend: Callable[[int], None], text: str) -> Iterator[bytes]:
+    """The file, which may be much longer than it is when compressed. Raises BUDGET_EXCEEDED."""
+    size = 0
     while chunk := file.read(CHUNK):
         spend(len(chunk))
+        size += len(chunk)
+        if size > WHOLE_BYTES:
+            raise too_long(text, f"more than {WHOLE_BYTES:,} bytes when unpacked", "Split it, or leave it unpacked.")
+        yield chunk
+
+
+def whole_lines(chunks: Iterator[bytes], text: str) -> Iterator[bytes]:
+    """`chunks` as they are. Raises BUDGET_EXCEEDED for a line that no record has a reason to fill."""
+    pending = 0
+    for chunk in chunks:
+        end = chunk.find(b"\n")
+        pending += len(chunk) if end < 0 else end
+        if pending > LINE_BYTES:
+            raise too_long(text, f"a line of more than {LINE_BYTES:,} bytes", LINE_HINT)
+        if end >= 0:
+            pending = len(chunk) - chunk.rfind(b"\n") - 1
         yield chunk
 
 
 def line_chunks(files: Opened) -> Iterator[bytes]:
     for file in contents(files):
         while chunk := file.read(CHUNK):
-            yield chunk + file.readline()
+            rest = file.readline(LINE_BYTES)
+            if len(rest) == LINE_BYTES:
+                raise too_long(files.text, f"a line of more than {LINE_BYTES:,} bytes", LINE_HINT)
+            yield chunk + rest
+
+
+def too_long(text: str, found: str, hint: str) -> JackfieldError:
+    return JackfieldError(Code.BUDGET_EXCEEDED, f"'{text}' has {found}.", hint, {"path": text})
 
 
 JSON = FileFormat("json", (".json",), read_all=read_json)

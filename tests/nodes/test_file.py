@@ -275,3 +275,34 @@ async def test_an_unknown_suffix_asks_for_the_format(tmp_path: Path) -> None:
     (tmp_path / "a.data").write_text("a\n1\n")
     assert (await failed(tmp_path, path="a.data")).code is Code.CONFIG_INVALID
     assert await rows(tmp_path, path="a.data", format="csv") == [{"a": 1}]
+
+
+async def test_a_line_as_long_as_memory_is_refused_while_it_is_unpacked(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.jsonl.gz", "wb", compresslevel=1) as file:
+        file.write(b'{"a":"')
+        for _ in range(60):
+            file.write(b"x" * 1_000_000)
+        file.write(b'"}\n')
+    with pytest.raises(JackfieldError, match="a line of more than 32,000,000 bytes") as caught:
+        await rows(tmp_path, path="a.jsonl.gz")
+    assert caught.value.code is Code.BUDGET_EXCEEDED
+
+
+async def test_a_file_that_unpacks_to_more_than_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jackfield.nodes.files.json.WHOLE_BYTES", 20_000_000)
+    for name in ("a.json.gz", "a.jsonl.gz"):
+        with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
+            file.write(b"\n" * 40_000_000)
+        with pytest.raises(JackfieldError, match="20,000,000 bytes when unpacked"):
+            await rows(tmp_path, path=name)
+
+
+async def test_a_cached_file_is_given_without_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    context = Stand(folder=tmp_path)
+    fire = file_node.bind("orders", {"path": "a.csv"})
+    await fire({}, context)
+    monkeypatch.delattr("anyio.to_thread.run_sync")
+    assert (await fire({}, context))["rows"].to_pylist() == [{"id": 1}]

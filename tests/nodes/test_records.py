@@ -267,3 +267,16 @@ def test_keys_that_come_late_or_hold_nothing_at_first_are_read_the_fast_way(monk
     table = rows(records)
     assert table.num_rows == 1_002
     assert table.slice(1_001).to_pylist() == [{"a": 2, "b": "x", "c_d": 1.5}]
+
+
+def test_a_number_beyond_every_float_is_text() -> None:
+    found = read_records([b'[{"a":1e999999999},{"a":-1e999999999},{"a":1}]'], source="s")["rows"]
+    assert found["a"].to_pylist() == ["1E+999999999", "-1E+999999999", "1"]
+
+
+@pytest.mark.parametrize("number", ["1e-999999999", "1e-999", "1e-77"])
+def test_a_number_of_more_digits_than_a_declared_decimal_is_no_zero(number: str) -> None:
+    """Arrow's own reader gives 0.00 for some of these, and crashes for others."""
+    with pytest.raises(JackfieldError) as caught:
+        read_records([f'[{{"a":{number}}}]'.encode()], source="s", declared={"a": "decimal(10,2)"})
+    assert caught.value.code is Code.TYPE_MISMATCH
