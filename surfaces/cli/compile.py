@@ -7,8 +7,11 @@ from pathlib import Path
 
 import click
 
-from ...connectors.model import Skill, Tool
+from ...connectors.lint import lint
+from ...connectors.lint.masking import SECRET_CODES
+from ...connectors.model import Connector, Skill, Tool
 from ...graphs.bgl import to_json
+from ...graphs.errors import Code, JackfieldError
 from ..faults import not_found
 from .failures import errors_as_json
 from .rows import write_json
@@ -27,6 +30,8 @@ def command(connector: str, tool: str | None, output: Path | None, hashes: bool)
     compiled: dict[str, Tool | Skill] = {**owner.skills, **owner.tools}
     if tool is not None and tool not in compiled:
         raise not_found("tool", tool, list(compiled), f" in connector '{owner.slug}'")
+    if not hashes:
+        refuse_secrets(owner)
     graphs = {name: found.graph for name, found in compiled.items() if tool in (None, name)}
     if hashes:
         for name, graph in graphs.items():
@@ -39,3 +44,16 @@ def command(connector: str, tool: str | None, output: Path | None, hashes: bool)
             click.echo(str(output / f"{name}.bgl.json"))
     else:
         click.echo(json.dumps({name: to_json(graph) for name, graph in graphs.items()}, ensure_ascii=False, indent=2))
+
+
+def refuse_secrets(owner: Connector) -> None:
+    """Raises CONFIG_INVALID when the connector's file holds a secret, which its graphs would then show."""
+    found = [] if owner.path is None else [each for each in lint(owner.path) if each.code in SECRET_CODES]
+    if found:
+        place = found[0].place
+        raise JackfieldError(
+            Code.CONFIG_INVALID,
+            f"{place.file}:{place.line}: {found[0].message}",
+            f"{found[0].hint} A graph that is printed would show it.",
+            {"finding": found[0].code, "count": len(found)},
+        )

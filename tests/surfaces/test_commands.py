@@ -154,6 +154,35 @@ def test_plan_never_runs_a_write(cli: Cli, tmp_path: Path, monkeypatch: pytest.M
     assert cli("plan", "readings", "export_averages").code == 0
 
 
+def test_compile_prints_no_secret_that_stands_in_the_file(cli: Cli, tmp_path: Path) -> None:
+    secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    document = {
+        "name": "Leak",
+        "slug": "leak",
+        "version": "1.0.0",
+        "sources": [{"id": "r", "type": "rest", "url": "http://a.example.com/", "headers": {"x-key": secret}}],
+        "tools": [
+            {
+                "id": "t",
+                "name": "t",
+                "category": "READ",
+                "description": "Return the rows of the service, for a test.",
+                "sql": "SELECT * FROM r LIMIT 1",
+                "parameters": [],
+            }
+        ],
+    }
+    path = tmp_path / "leak.connector.json"
+    path.write_text(json.dumps(document))
+    for arguments in ((path,), (path, "t"), (path, "t", "-o", tmp_path / "out.json")):
+        outcome = cli("compile", *arguments)
+        assert outcome.code != 0
+        assert secret not in outcome.out + outcome.err
+        assert "CONFIG_INVALID" in outcome.out + outcome.err
+    assert not (tmp_path / "out.json").exists()
+    assert cli("compile", path, "--hash").code == 0
+
+
 def test_run_names_each_node_as_it_finishes(cli: Cli, shop: Path, tmp_path: Path) -> None:
     board = tmp_path / "board.bgl.json"
     assert cli("compile", "shop", "list_sales", "-o", board).code == 0
