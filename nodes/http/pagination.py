@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urljoin, urlsplit
 
 import anyio
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field, model_validator
 
 from ...graphs.errors import Code, JackfieldError
 from ..base import Configuration, Response
@@ -25,6 +25,13 @@ from ..datapath import value_at, value_of
 IN_FLIGHT: Final = 8
 _LINK: Final = re.compile(r"<([^>]*)>((?:\s*;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s,;]*))*)")
 _NEXT: Final = re.compile(r";\s*rel\s*=\s*\"?(?:[^\";]*\s)?next(?=[\s\";]|$)", re.IGNORECASE)
+_STRATEGY_OF: Final = {
+    "cursor_param": "cursor",
+    "cursor_field": "cursor",
+    "next_url_field": "next_url",
+    "offset_param": "offset",
+    "page_param": "page",
+}
 
 
 class Pagination(Configuration):
@@ -32,7 +39,12 @@ class Pagination(Configuration):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    strategy: Literal["none", "cursor", "next_url", "offset", "page", "link_header", "odata"] = "none"
+    strategy: Literal["none", "cursor", "next_url", "offset", "page", "link_header", "odata"] = Field(
+        "none",
+        description="What leads to the next page: its number (`page`), the records to skip (`offset`), a value or an "
+        "address in the reply (`cursor`, `next_url`, `odata`) or its Link header; `none` reads one page, and the other "
+        "fields need a strategy",
+    )
     page_size: int = Field(100, gt=0, description="Records in one page")
     max_pages: int = Field(100, gt=0, description="Pages at most; the result says when more were there")
     page_param: str = Field("page", description="Parameter of `page` that carries the page's number")
@@ -50,6 +62,18 @@ class Pagination(Configuration):
     total_field: str | None = Field(None, description="Where the reply says how many records there are")
     total_header: str | None = Field(None, description="Header that says how many records there are")
     place: Literal["query", "body"] = Field("query", alias="in", description="Where parameters of pages are sent")
+
+    @model_validator(mode="after")
+    def _says_how(self) -> Pagination:
+        """Without a strategy one page would be read, and nothing would say that there are more."""
+        given = self.model_fields_set
+        if given and "strategy" not in given:
+            likely = next((strategy for field, strategy in _STRATEGY_OF.items() if field in given), "page")
+            raise ValueError(
+                f"pagination has {', '.join(sorted(given))} and no strategy, so that only one page would be read: "
+                f'add "strategy": "{likely}", or "none" where one page is all'
+            )
+        return self
 
     @property
     def asks_size(self) -> str | None:

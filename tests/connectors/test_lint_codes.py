@@ -28,6 +28,7 @@ FAULTS: list[tuple[str, list[Change], str]] = [
     ("INVALID_VALUE", [put("saves/0/type", "parket")], "no save type 'parket'"),
     ("INVALID_VALUE", [put("tools/9", 7)], "item of 'tools'"),
     ("INVALID_VALUE", [put(f"{PARAMETER}/items", "int")], "belongs to type"),
+    ("INVALID_VALUE", [put("sources/0/pagination", {"page_param": "page", "page_size": 50})], "no strategy"),
     ("INVALID_VALUE", [put("skills/0/prompt_template", "")], "would do nothing"),
     ("UNKNOWN_FIELD", [put("tools/0/catgory", "READ")], "catgory"),
     ("UNKNOWN_FIELD", [put("sources/0/urll", "x")], "urll"),

@@ -341,3 +341,29 @@ async def test_cancelling_ends_every_page_under_way() -> None:
     with HttpServer({"/items": answer}) as server:
         await failure(f"{server.url}/items", {**PAGE, "total_field": "total"})
         assert all_closed.wait(1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "likely"),
+    [
+        ({"page_param": "page", "page_size": 50}, "page"),
+        ({"offset_param": "skip", "page_size": 50}, "offset"),
+        ({"cursor_path": "next"}, "cursor"),
+    ],
+)
+async def test_fields_of_pages_without_a_strategy_are_refused_before_a_part_is_read(
+    fields: dict[str, Any], likely: str
+) -> None:
+    with HttpServer({"/items": by_number(50)}) as server:
+        error = await failure(f"{server.url}/items", fields)
+        assert not server.requests
+    assert error.code is Code.CONFIG_INVALID
+    assert "only one page would be read" in error.message
+    assert f'"strategy": "{likely}"' in error.message
+
+
+async def test_a_page_size_beside_the_strategy_none_is_one_page() -> None:
+    with HttpServer({"/items": {"items": RECORDS[:50]}}) as server:
+        run = await pull(f"{server.url}/items", {"strategy": "none", "page_size": 50})
+        assert len(server.requests) == 1
+    assert len(ids(run)) == 50
