@@ -66,7 +66,11 @@ def problems(kind: NodeType[Any], node: Node, wired: frozenset[str] = frozenset(
                 hint = f"Did you mean '{near[0]}'?"
             else:
                 hint = "Fields: " + ", ".join(f"'{name}'" for name in names) + "." if names else "It has no fields."
-            yield pointer_to(*fault["loc"]), f"{_words(fault['type'], field) or fault['msg'] + '.'}", hint
+            yield (
+                pointer_to(*fault["loc"]),
+                f"{_words(fault['type'], field) or fault['msg'].removeprefix('Value error, ') + '.'}",
+                hint,
+            )
 
 
 def _words(kind: str, field: str) -> str:

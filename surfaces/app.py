@@ -62,6 +62,7 @@ class App:
         self._given = {connector.slug: connector for connector in connectors}
         self._kinds = tuple(kinds)
         self._neighbours: Catalog | None = None
+        self._sound: set[str] = set()
         self._engine: Engine | None = None
         self._results: ResultStore | None = None
         self._stack = AsyncExitStack()
@@ -126,6 +127,17 @@ class App:
             self._neighbours = load_catalog((), self.settings, folders) if self.paths else self.catalog
         return self._neighbours
 
+    def require_sound(self, graph: Graph, connector: Connector | None = None) -> None:
+        """Raises CONFIG_INVALID with the first error that `lint` finds in `graph`, which is looked at once."""
+        if graph.hash in self._sound:
+            return
+        from .soundness import refusal
+
+        refused = refusal(graph, self.engine.kinds, connector)
+        if refused is not None:
+            raise refused
+        self._sound.add(graph.hash)
+
     def find(self, connector: str, name: str) -> tuple[Connector, Tool | Skill]:
         """A connector's tool or skill. Raises TOOL_NOT_FOUND with near names."""
         owner = self.connector(connector)
@@ -148,6 +160,7 @@ class App:
                     "Write it as connector/tool.",
                 )
             owner, found = self.find(slug or (connector.slug if connector else ""), tool)
+            self.require_sound(found.graph, owner)
             return found.graph, self.environment(owner)
 
         return Environment(
@@ -189,6 +202,7 @@ class App:
             kept = await self.results.page(cursor, size=size, principal=principal, tool=found.key)
             return CallResult(found.key, category, None, page=kept)
         engine = self.engine
+        self.require_sound(found.graph, owner)
         limit = timeout_s or (found.timeout_s if isinstance(found, Tool) else None) or self.settings["call.timeout_s"]
         try:
             run = await engine.run(
@@ -237,8 +251,13 @@ class App:
         fresh: bool = False,
         idempotency_key: str = "",
         listener: Listener | None = None,
+        stream: bool = False,
     ) -> Run:
-        """Run a bare graph, or one within a connector, to its end: every output counts."""
+        """Run a bare graph, or one within a connector, to its end: every output counts. `stream`: see `Engine.run`.
+
+        Raises what `call` does; CONFIG_INVALID for a graph that `lint` refuses.
+        """
+        self.require_sound(graph, connector)
         try:
             return await self.engine.run(
                 graph,
@@ -249,6 +268,7 @@ class App:
                 fresh=fresh,
                 idempotency_key=idempotency_key,
                 component=False,
+                stream=stream,
             )
         except JackfieldError as error:
             raise self.redacted(error) from error.__cause__

@@ -40,8 +40,8 @@ def of_finding(finding: Finding) -> JackfieldError:
         Code.CONFIG_INVALID,
         f"{finding.place}: {finding.message}",
         finding.hint,
-        # The frame's own head and hint are the message and the hint.
-        {"finding": finding.as_json(), "frame": "\n".join(caret(replace(finding, hint=""), text).splitlines()[1:])},
+        # The frame's own head, place and hint are in the message and the hint.
+        {"finding": finding.as_json(), "frame": "\n".join(caret(replace(finding, hint=""), text).splitlines()[2:])},
     )
 
 

@@ -1,8 +1,9 @@
-"""What a call would ask of each source: the tool's own graph, with every source replaced by a node that explains it."""
+"""What a call would ask of each source and change elsewhere: the tool's own graph, with every such node replaced by one
+that explains it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -20,17 +21,20 @@ if TYPE_CHECKING:
 
 SOURCES: Final = ("rest", "postgres", "mysql", "file", "rows")
 AT_DATABASE: Final = ("query", "statement")
+CALLING: Final = ("tool", "map")
+EXPLAINED: Final = (*SOURCES, *AT_DATABASE, *CALLING, "request", "save")
 PLAN: Final = "plan"
+PLANS: Final = "$plans"
 
 
 class ExplainConfiguration(Configuration):
-    type: str = Field(description="The kind of source that is explained")
+    type: str = Field(description="The kind of node that is explained")
     configuration: Mapping[str, Json] = Field(default_factory=dict)
 
 
 @node(
     "explain",
-    description="Says what a source would be asked, and asks nothing of it but its columns.",
+    description="Says what a node would ask or change, and asks nothing of a source but its columns.",
     effect=Effect.PURE,
     configuration=ExplainConfiguration,
     inputs=(Port(ARGUMENTS, OBJECT, required=False), Port(SCAN, required=False)),
@@ -47,25 +51,64 @@ async def explain_node(config: ExplainConfiguration, inputs: Inputs, context: Co
         plan = await _database(config.type, config.configuration, scan, arguments, context)
     elif config.type in AT_DATABASE:
         plan = {"sent": [str(config.configuration.get("sql", ""))], "kept": [], "rechecked": []}
+    elif config.type in TOLD:
+        plan = {"sent": [TOLD[config.type](config.configuration)], "kept": [], "rechecked": []}
     else:
         plan = {"sent": ["the rows stand in the connector"], "kept": [], "rechecked": []}
     return {PLAN: {"source": context.node, "type": config.type, "scan": scan.as_json(), **plan}}
 
 
+def _called(configuration: Mapping[str, Json]) -> str:
+    return f"calls {configuration.get('tool') or configuration.get('$board') or 'a graph'}"
+
+
+def _mapped(configuration: Mapping[str, Json]) -> str:
+    return f"{_called(configuration)} for each row"
+
+
+def _requested(configuration: Mapping[str, Json]) -> str:
+    return f"{configuration.get('method', 'POST')} {configuration.get('url', '')}"
+
+
+def _saved(configuration: Mapping[str, Json]) -> str:
+    target = configuration.get("path") or configuration.get("table") or configuration.get("url") or ""
+    return f"saves into {configuration.get('type', '')} {target}, mode {configuration.get('mode', 'append')}"
+
+
+TOLD: Final[Mapping[str, Callable[[Mapping[str, Json]], str]]] = {
+    "tool": _called,
+    "map": _mapped,
+    "request": _requested,
+    "save": _saved,
+}
+
+
 def explaining(graph: Graph) -> Graph:
-    """The graph that explains the sources of `graph` instead of reading them; each plan is an output port."""
-    sources = [one.id for one in graph.nodes if one.type in (*SOURCES, *AT_DATABASE)]
+    """The graph that explains the nodes of `graph` that reach outside, instead of firing them; each is an output port.
+
+    Arguments are still checked by the input node, and conditions still found by `pushdown`.
+    """
+    explained = [one.id for one in graph.nodes if one.type in EXPLAINED]
     nodes = [
         replace(one, type="explain", configuration={"type": one.type, "configuration": dict(one.configuration)})
-        if one.id in sources
+        if one.type in EXPLAINED
         else one
         for one in graph.nodes
-        if one.id in sources or one.type in ("input", "pushdown")
+        if one.type in EXPLAINED or one.type in ("input", "pushdown")
     ]
     kept = {one.id for one in nodes}
     edges = [edge for edge in graph.edges if edge.from_ in kept and edge.to in kept]
-    edges += [Edge(source, "plans", PLAN, source) for source in sources]
-    return Graph((*nodes, Node("plans", "output")), tuple(edges), title=graph.title)
+    edges = [e if e.to not in explained or e.in_ in (ARGUMENTS, SCAN) else Edge(e.from_, e.to) for e in edges]
+    led = {edge.to for edge in edges}
+    entries = [one.id for one in graph.nodes if one.type == "input"]
+    edges += [Edge(entry, name) for entry in entries[:1] for name in explained if name not in led]
+    edges += [Edge(name, PLANS, PLAN, name) for name in explained]
+    return Graph((*nodes, Node(PLANS, "output")), tuple(edges), title=graph.title)
+
+
+def plans_of(run: Run) -> list[Mapping[str, Any]]:
+    """What each explained node said, out of a run of `explaining`."""
+    return [plan for node, values in run.outputs if node == PLANS for plan in values.values()]
 
 
 def plan_lines(plans: Sequence[Mapping[str, Any]], facts: Mapping[str, NodeFacts] | None = None) -> Iterator[str]:
@@ -148,4 +191,4 @@ async def _database(
         note = f"what the database is sent depends on its column types, and it could not be asked: {error.message}"
         return {"sent": [scan_words(scan)], "kept": [*scan.kept, note], "rechecked": []}
     told = explain(engine, config, scan, columns, arguments)
-    return {"sent": [told.query.sql], "kept": list(told.kept), "rechecked": list(told.rechecked)}
+    return {"sent": [told.query.shown], "kept": list(told.kept), "rechecked": list(told.rechecked)}

@@ -74,10 +74,12 @@ async def plan_text(
     from ...graphs.drawing import mermaid, svg, tree
     from ..plans import analyzed, plan_lines
 
-    if analyze and isinstance(found, Tool) and found.writes:
+    writing = [found] if isinstance(found, Tool) else [app.find(connector, step.tool)[1] for step in found.steps]
+    writing = [one for one in writing if isinstance(one, Tool) and one.writes]
+    if analyze and writing:
         raise JackfieldError(
             Code.VALIDATION_INVALID_PARAMS,
-            f"'{found.id}' is a {found.category}, and --analyze would call it.",
+            f"'{writing[0].id}' is a {writing[0].category}, and --analyze would call it.",
             "Plan it without --analyze, or call it.",
         )
     plans, missing = await _plans(app, connector, found, arguments)
@@ -91,8 +93,10 @@ async def plan_text(
         return drawing
     lines = [drawing]
     measured = by_node(result.run.events) if result is not None and result.run is not None else None
+    writes = any(plan["type"] in ("save", "request", "statement") for plan in plans)
     if plans:
-        lines += ["", "what each source is asked", *(f"  {line}" for line in plan_lines(plans, measured))]
+        heading = "what each source is asked, and what is written" if writes else "what each source is asked"
+        lines += ["", heading, *(f"  {line}" for line in plan_lines(plans, measured))]
     if missing is not None:
         lines += ["", f"What each source is asked depends on the arguments: {missing.message}"]
     if result is not None and result.run is not None:
@@ -104,7 +108,7 @@ async def _plans(
     app: App, connector: str, found: Tool | Skill, arguments: Mapping[str, Any]
 ) -> tuple[list[Mapping[str, Json]], JackfieldError | None]:
     """The plan of each source; or why there is none: an argument is missing, and none at all was given."""
-    from ..plans import explaining
+    from ..plans import explaining, plans_of
 
     try:
         run = await app.run(explaining(found.graph), arguments, connector=app.connector(connector))
@@ -112,7 +116,7 @@ async def _plans(
         if arguments or error.code not in MISSING:
             raise
         return [], error
-    return [plan for _, values in run.outputs for plan in values.values() if isinstance(plan, Mapping)], None
+    return plans_of(run), None
 
 
 def _json(graph: Graph, plans: list[Mapping[str, Json]], facts: Mapping[str, Json]) -> str:

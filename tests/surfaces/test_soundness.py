@@ -1,0 +1,70 @@
+"""A graph that `lint` refuses does not run, by whatever way it is started; the finding says where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jackfield as jf
+
+from .conftest import Cli
+
+BOARD: dict[str, Any] = {
+    "title": "Cities",
+    "nodes": [
+        {"id": "in", "type": "input", "configuration": {"schema": {"type": "object", "properties": {}}}},
+        {"id": "cities", "type": "rows", "configuration": {"rows": [{"city": "Oslo"}, {"city": "Turku"}]}},
+        {"id": "some", "type": "sql", "configuration": {"sql": "SELECT city FROM cities LIMIT 1"}},
+        {"id": "out", "type": "output", "configuration": {}},
+    ],
+    "edges": [
+        {"from": "in", "to": "cities", "out": "", "in": ""},
+        {"from": "cities", "to": "some", "out": "rowz", "in": "cities"},
+        {"from": "some", "to": "out", "out": "rows", "in": "rows"},
+    ],
+}
+
+
+def board(folder: Path, port: str = "rowz") -> Path:
+    path = folder / "cities.bgl.json"
+    path.write_text(json.dumps(BOARD, indent=1).replace('"rowz"', json.dumps(port)))
+    return path
+
+
+def test_run_and_call_refuse_what_lint_refuses_and_say_where(cli: Cli, tmp_path: Path) -> None:
+    path = board(tmp_path)
+    assert cli("lint", path).code == 1
+    for command in (("run", path, "--format", "json"), ("call", path, "cities", "--format", "json")):
+        outcome = cli(*command)
+        assert outcome.code == 1
+        assert outcome.out == ""
+        assert outcome.error["code"] == "CONFIG_INVALID"
+        assert outcome.error["details"]["finding"]["code"] == "PORT_UNKNOWN"
+        assert outcome.error["details"]["finding"]["pointer"] == "/edges/1/out"
+        assert '"rowz"' in outcome.error["details"]["frame"]
+    text = cli("run", path).err
+    assert text.count("cities.bgl.json:") == 1, "the place is said once"
+
+
+def test_the_same_graph_runs_once_it_is_sound(cli: Cli, tmp_path: Path) -> None:
+    assert cli("run", board(tmp_path, "rows"), "--format", "json").json["rows"] == [{"city": "Oslo"}]
+
+
+def test_python_refuses_it_too_and_a_tool_that_another_graph_calls(tmp_path: Path) -> None:
+    with pytest.raises(jf.JackfieldError) as caught:
+        jf.run(board(tmp_path))
+    assert caught.value.details["finding"]["code"] == "PORT_UNKNOWN"
+    caller = {
+        "nodes": [
+            {"id": "all", "type": "tool", "configuration": {"tool": "cities/cities"}},
+            {"id": "out", "type": "output", "configuration": {}},
+        ],
+        "edges": [{"from": "all", "to": "out", "out": "*", "in": ""}],
+    }
+    (tmp_path / "caller.bgl.json").write_text(json.dumps(caller))
+    with pytest.raises(jf.JackfieldError) as nested:
+        jf.run(tmp_path / "caller.bgl.json")
+    assert nested.value.details["finding"]["code"] == "PORT_UNKNOWN"
