@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import Any, Final
 
-import sqlglot
-from sqlglot import Token, TokenType, exp
+from sqlglot import Parser, Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 from sqlglot.errors import ParseError
 
 from ...graphs.errors import Code, JackfieldError
@@ -27,6 +28,8 @@ STATEMENTS = frozenset(
         TokenType.SET,
     }
 )
+FEWEST_STEPS: Final = 20_000
+STEPS: Final = 10  # for each token
 READING = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN, TokenType.VALUES})
 CHANGING = frozenset({TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.WITH})
 
@@ -52,7 +55,8 @@ def tree(sql: str, dialect: Dialect = "duckdb") -> exp.Expr:
         if token.token_type is TokenType.SEMICOLON:
             raise _misplaced(sql, token, "The SQL is more than one statement.")
     try:
-        parsed = sqlglot.parse_one(text, dialect=dialect)
+        found = tokens(text, dialect)
+        parsed = _parser(dialect, len(found)).parse(list(found), text)[0]
     except ParseError as error:
         first_error = error.errors[0] if error.errors else {}
         start = _offset(text, first_error.get("line"), first_error.get("col"), str(first_error.get("highlight") or ""))
@@ -60,7 +64,40 @@ def tree(sql: str, dialect: Dialect = "duckdb") -> exp.Expr:
         raise invalid(sql, start, start + 1, f"The SQL can not be parsed: {what}.", _dialect_hint(dialect)) from None
     except RecursionError:
         raise invalid(sql, 0, 1, "The SQL is nested too deeply.", "Use a WITH for its parts.") from None
+    except _TooManyStepsError:
+        message = "The SQL can not be read in time: one reading of it after the other fails."
+        raise invalid(sql, 0, 1, message, "Give each JOIN its ON, and nest fewer types and parentheses.") from None
+    if parsed is None:
+        raise invalid(sql, 0, 0, "The SQL is empty.", "Write one SELECT.")
     return parsed
+
+
+class _TooManyStepsError(Exception):
+    """The parser goes back and forth over the same tokens, as it may do twice as often with each of them."""
+
+
+def _parser(dialect: Dialect, size: int) -> Parser:
+    parser: Parser = _bounded(dialect)(FEWEST_STEPS + STEPS * size, dialect=dialect)
+    return parser
+
+
+@cache
+def _bounded(dialect: Dialect) -> type[Any]:
+    """The dialect's parser, which counts its steps: most texts take fewer than five for a token."""
+    known: type[Any] = SqlglotDialect.get_or_raise(dialect).parser_class
+
+    class Bounded(known):  # type: ignore[misc]
+        def __init__(self, steps: int, **options: Any) -> None:
+            self.steps_left = steps
+            super().__init__(**options)
+
+        def _advance(self, times: int = 1) -> None:
+            self.steps_left -= 1
+            if self.steps_left < 0:
+                raise _TooManyStepsError
+            super()._advance(times)
+
+    return Bounded
 
 
 def _misplaced(sql: str, token: Token, message: str) -> JackfieldError:

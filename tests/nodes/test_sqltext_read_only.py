@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from jackfield.graphs.errors import Code, JackfieldError
@@ -158,6 +160,15 @@ def test_a_text_too_long_to_be_read_in_time_is_refused() -> None:
     for sql in (f"SELECT {'1 + ' * 10_000}1", f"SELECT '{'a' * 100_000}'"):
         (found,) = problems(sql)
         assert found.message.startswith("The SQL is too long")
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql"])
+def test_a_text_that_is_read_again_and_again_is_refused_in_time(dialect: Dialect) -> None:
+    for sql in (f"SELECT * FROM t {'JOIN t ' * 60}", f"SELECT {'DATE (' * 60}1{')' * 60}"):
+        started = time.monotonic()
+        assert "can not be read in time" in problems(sql, dialect)[0].message
+        assert time.monotonic() - started < 5  # it would be years
+    assert problems(f"SELECT * FROM t {'JOIN t USING (a) ' * 200}", dialect) == ()
 
 
 def test_a_refusal_points_to_the_place_and_to_a_near_name() -> None:
