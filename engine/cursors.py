@@ -11,8 +11,10 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from .slots import Shape, Slot, shape_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,11 +48,21 @@ class Lent:
     """A cursor on which `rows` are registered. `reading`: a transaction that only reads is open on it."""
 
     cursor: duckdb.DuckDBPyConnection
+    root: duckdb.DuckDBPyConnection
     key: Key
     rows: Rows  # keeps alive the memory whose addresses are in the key
     size: int
     reading: bool = False
     uses: int = 1
+    shape: Shape | None = None  # of the slots, if its rows came in such
+    slots: dict[str, Slot] = field(default_factory=dict)
+    small: set[str] = field(default_factory=set)  # texts whose results were small when they ran here last
+
+    def refill(self, key: Key, rows: Rows) -> None:
+        """Exchange the rows for others of the same shape."""
+        for name, slot in self.slots.items():
+            slot.rows = rows[name]
+        self.key, self.rows, self.size = key, rows, sum(table.nbytes for table in rows.values())
 
     def begin(self, *, now: bool) -> None:
         """Begin to read. A transaction may go on over queries, but for one that asks `now` what time it is."""
@@ -81,7 +93,7 @@ class Cursors:
     def __init__(self, config: Mapping[str, str | bool | int | float | list[str]]) -> None:
         self._config = config
         self._root: duckdb.DuckDBPyConnection | None = None
-        self._spill: tempfile.TemporaryDirectory[str] | None = None
+        self._spills: list[tempfile.TemporaryDirectory[str]] = []
         self._kept: OrderedDict[Key, Lent] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
@@ -89,26 +101,39 @@ class Cursors:
     def lend(self, rows: Rows) -> Lent:
         """A cursor that nobody else uses, on which `rows` are registered and no other tables are."""
         key = tuple((name, _identity(rows[name])) for name in sorted(rows))
+        shape = shape_of(rows)
         with self._lock:
-            kept = self._kept.pop(key, None)
+            kept = self._kept.pop(key, None) or self._slotted(shape)
             if kept is not None:
                 self._size -= kept.size
             root = self._root = self._root or self._open()
+        if kept is not None and kept.key != key:
+            kept.refill(key, rows)
+            return kept
         if kept is not None:
             kept.uses += 1
             if kept.uses == ASKED_AGAIN and kept.size <= SETTLED_BYTES:
                 kept.settle()
             return kept
         cursor = root.cursor()
+        slots = {name: Slot(table) for name, table in rows.items()} if shape is not None else {}
         for name, table in rows.items():
-            cursor.register(name, _with_columns(table))
-        return Lent(cursor, key, rows, sum(table.nbytes for table in rows.values()))
+            cursor.register(name, slots.get(name) or _with_columns(table))
+        size = sum(table.nbytes for table in rows.values())
+        return Lent(cursor, root, key, rows, size, shape=shape, slots=slots)
+
+    def _slotted(self, shape: Shape | None) -> Lent | None:
+        """A kept cursor with slots of this shape whose rows nobody has asked for again."""
+        for key, kept in self._kept.items():
+            if shape is not None and kept.shape == shape and kept.uses == 1:
+                return self._kept.pop(key)
+        return None
 
     def take_back(self, lent: Lent) -> None:
         """Keep a cursor whose query went well for the next query over its rows; or close it."""
         over = [lent]
         with self._lock:
-            if self._root is not None and lent.size <= KEPT_BYTES and lent.key not in self._kept:
+            if self._root is lent.root and lent.size <= KEPT_BYTES and lent.key not in self._kept:
                 over.clear()
                 self._kept[lent.key] = lent
                 self._size += lent.size
@@ -119,24 +144,43 @@ class Cursors:
         for each in over:
             each.cursor.close()
 
+    def give_up(self, lent: Lent) -> None:
+        """Leave a database in which DuckDB lost its own way: it refuses every query after. The next opens another.
+
+        Queries that still run in it fail by themselves, and it goes with the last of them.
+        """
+        with self._lock:
+            if self._root is not lent.root:
+                return
+            kept = self._drop()
+        for each in kept:
+            each.close()
+
     def close(self) -> None:
         with self._lock:
-            root, self._root = self._root, None
-            spill, self._spill = self._spill, None
-            kept = list(self._kept.values())
-            self._kept.clear()
+            kept = self._drop()
+            spills, self._spills = self._spills, []
         for each in kept:
-            each.cursor.close()
-        if root is not None:
-            root.close()
-        if spill is not None:
+            each.close()
+        for spill in spills:
             spill.cleanup()
+
+    def _drop(self) -> list[duckdb.DuckDBPyConnection]:
+        """The connections of the database that now is nobody's."""
+        dropped = [each.cursor for each in self._kept.values()]
+        if self._root is not None:
+            dropped.append(self._root)
+        self._root = None
+        self._kept.clear()
+        self._size = 0
+        return dropped
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         import duckdb
 
-        self._spill = tempfile.TemporaryDirectory(prefix="jackfield-", ignore_cleanup_errors=True)
-        root = duckdb.connect(":memory:", config={**self._config, "temp_directory": self._spill.name})
+        spill = tempfile.TemporaryDirectory(prefix="jackfield-", ignore_cleanup_errors=True)
+        self._spills.append(spill)
+        root = duckdb.connect(":memory:", config={**self._config, "temp_directory": spill.name})
         for statement in LOCKS:
             root.execute(statement)
         return root

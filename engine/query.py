@@ -11,7 +11,7 @@ from ..graphs.errors import Code, JackfieldError
 from ..nodes.base import Budget
 from ..nodes.table import Table
 from .cursors import NO_COLUMNS, Cursors, Lent
-from .query_errors import translated
+from .query_errors import is_fatal, translated
 from .query_types import distinct, fitting, narrowed, readable, strict
 
 if TYPE_CHECKING:
@@ -198,6 +198,9 @@ class Query:
             return self._failures[0]
         if isinstance(error, JackfieldError):
             return error
+        lent = self._lent
+        if lent is not None and is_fatal(error):
+            self._cursors.give_up(lent)
         columns = {name: table.schema.names for name, table in self._tables.items()}
         empty = [name for name, table in self._tables.items() if table.num_rows == 0]
         return translated(error, self._sql, columns, empty)

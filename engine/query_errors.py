@@ -15,12 +15,19 @@ TABLE: Final = re.compile(r'Table with name (?P<name>\S+) does not exist|Referen
 LINE: Final = re.compile(r"^LINE (\d+): (.*)\n([ ]*)\^", re.MULTILINE)
 HEADING: Final = re.compile(
     r"\b(INTERRUPT|Out of Memory|Parser|Syntax|Catalog|Binder|Conversion|Out of Range|Type Mismatch|Permission"
-    r"|Invalid Input|Invalid type|Not implemented|IO|Internal|TransactionContext|Constraint|Serialization) Error: "
+    r"|Invalid Input|Invalid type|Not implemented|IO|INTERNAL|FATAL|TransactionContext|Constraint"
+    r"|Serialization) Error: "
 )
+FATAL: Final = re.compile(r"\b(?:INTERNAL|FATAL) Error: |database has been invalidated")
 SOURCE_COLUMN: Final = re.compile(r"casting from source column (\S+)")
 MAX_MESSAGE: Final = 600
 
 Schemas = Mapping[str, Sequence[str]]
+
+
+def is_fatal(error: BaseException) -> bool:
+    """Whether DuckDB refuses every further query of its database after this error."""
+    return FATAL.search(str(error)) is not None
 
 
 def translated(error: BaseException, sql: str, columns: Schemas, empty: Sequence[str]) -> JackfieldError:
@@ -35,6 +42,13 @@ def translated(error: BaseException, sql: str, columns: Schemas, empty: Sequence
     kind, text = found[1], text[found.end() :]
     message = _sentence(text)
     details = _place(text, sql)
+    if "database has been invalidated" in text:
+        hint = "Try again: the next query gets a new database."
+        message = "Another query broke the database in which this one ran."
+        return JackfieldError(Code.INTERNAL_ERROR, message, hint, transient=True)
+    if kind in ("INTERNAL", "FATAL"):
+        hint = "This is an error of DuckDB, most often in one function over unusual values: write it another way."
+        return JackfieldError(Code.INTERNAL_ERROR, f"The database failed: {message}", hint)
     if kind == "INTERRUPT":
         return JackfieldError(Code.QUERY_TIMEOUT, "The query was interrupted before it ended.", "Ask for less.")
     if kind == "Out of Memory":

@@ -23,13 +23,18 @@ def readable(relation: duckdb.DuckDBPyRelation) -> tuple[duckdb.DuckDBPyRelation
     """The relation with text for what Arrow has no word for, and the places of its wide integers."""
     kinds = [kind.id for kind in relation.types]
     if AS_TEXT.isdisjoint(kinds):
-        return relation, tuple(index for index, kind in enumerate(kinds) if kind in WIDE)
+        return relation, wide_places(kinds)
     names = ['"' + name.replace('"', '""') + '"' for name in relation.columns]
     items = [
         f"CAST({name} AS VARCHAR) AS {name}" if kind in AS_TEXT else name
         for name, kind in zip(names, kinds, strict=True)
     ]
-    return relation.project(", ".join(items)), tuple(index for index, kind in enumerate(kinds) if kind in WIDE)
+    return relation.project(", ".join(items)), wide_places(kinds)
+
+
+def wide_places(kinds: Sequence[str]) -> tuple[int, ...]:
+    """Where integers are that may be wider than 64 bits."""
+    return tuple([index for index, kind in enumerate(kinds) if kind in WIDE])
 
 
 def narrowed(schema: pa.Schema, wide: Sequence[int]) -> pa.Schema:
@@ -42,12 +47,14 @@ def narrowed(schema: pa.Schema, wide: Sequence[int]) -> pa.Schema:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """Names of which no two are the same: the second `a` becomes `a_2`."""
+    given = set(names)
     found: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for name in names:
-        number, unique = 1, name
-        while unique in found or (number > 1 and unique in names):
-            number += 1
-            unique = f"{name}_{number}"
+        unique = name
+        while unique in found or (unique != name and unique in given):
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name}_{numbers[name]}"
         found[unique] = None
     return list(found)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -138,6 +140,38 @@ async def test_an_attempt_is_refused_and_told_why(database: Database, sql: str, 
     assert refusal.value.code is code
     assert named.lower() in refusal.value.message.lower()
     assert "hunter2" not in str(refusal.value.as_json())
+
+
+# No function that may be called does this, so the check is passed by; the limit is as a container's would be.
+BREAKS = """
+import resource
+import anyio
+from jackfield.engine import tables
+from jackfield.graphs.errors import JackfieldError
+from jackfield.nodes.table import Table
+
+async def main():
+    with tables.Database(tables.TableSettings(memory_limit="200MB", threads=1)) as database:
+        checked, known = tables.checked, tables.checked("SELECT 1")
+        tables.checked = lambda sql: known
+        resource.setrlimit(resource.RLIMIT_AS, (5 << 30, 5 << 30))
+        try:
+            await database.session().query("SELECT reservoir_quantile(i, 0.5, 2000000000) FROM range(9) t(i)", {}, {})
+        except JackfieldError as error:
+            print(error.code.value, error.message, error.hint)
+        tables.checked = checked
+        after = await database.session().query("SELECT a + 1 AS a FROM t", {}, {"t": Table.from_rows([{"a": 1}])})
+        print(after.arrow().to_pylist())
+
+anyio.run(main)
+"""
+
+
+def test_a_database_that_broke_is_replaced() -> None:
+    done = subprocess.run([sys.executable, "-c", BREAKS], capture_output=True, text=True, timeout=60, check=False)
+    told, after = done.stdout.splitlines() or [done.stderr, ""]
+    assert told.startswith("INTERNAL_ERROR The database failed: Memory allocation failure.")
+    assert after == "[{'a': 2}]"
 
 
 # What the database itself refuses, should a check before it ever be passed by.
