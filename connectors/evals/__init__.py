@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .junit import junit
-from .reading import read_suite, suites_of
+from .reading import read_suite, suite_of, suites_of
 from .running import CaseResult, SuiteResult, run_suite
 from .suite import Case, Expectation, Match, Suite
 
@@ -17,5 +17,6 @@ __all__ = [
     "junit",
     "read_suite",
     "run_suite",
+    "suite_of",
     "suites_of",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import click
 
-from ...connectors.evals import SuiteResult, junit, read_suite, run_suite, suites_of
+from ...connectors.evals import SuiteResult, junit, run_suite, suite_of, suites_of
 from ...connectors.quality import GATE, Quality, quality
 from ...graphs.errors import Code, JackfieldError
 from .failures import errors_as_json
@@ -31,7 +31,7 @@ def command(connector: str, files: tuple[Path, ...], junit_file: Path | None, fo
     """
     errors_as_json(format == "json")
     app, owner = locate(connector)
-    suites = [read_suite(file) for file in files] or list(suites_of(owner))
+    suites = [suite_of(file, owner) for file in files] or list(suites_of(owner))
     if not suites:
         raise JackfieldError(
             Code.CONFIG_INVALID,

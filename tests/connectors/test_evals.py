@@ -9,7 +9,7 @@ import pytest
 from connector_documents import put, written
 
 from jackfield.connectors.catalog import load
-from jackfield.connectors.evals import Suite, SuiteResult, junit, read_suite, run_suite, suites_of
+from jackfield.connectors.evals import Suite, SuiteResult, junit, read_suite, run_suite, suite_of, suites_of
 from jackfield.connectors.evals.literals import Written
 from jackfield.connectors.evals.matching import matches
 from jackfield.connectors.evals.suite import Match
@@ -63,6 +63,8 @@ def case(expect: str, tool: str = "list") -> str:
         ("{error_code: VALIDATION_MISSING_FIELD}", "broken", ""),
         ("{error_code: MISSING_PARAM}", "broken", ""),
         ("{error_code: any}", "broken", ""),
+        ("{error_code: VALIDATION_ERROR}", "broken", ""),
+        ("{error_code: VALIDATION_INVALID_PARAMS}", "broken", "expected VALIDATION_INVALID_PARAMS"),
         ("{error_code: TOOL_NOT_FOUND}", "broken", "expected TOOL_NOT_FOUND"),
         ("{error_code: TOOL_NOT_FOUND}", "list", "and the call succeeded"),
         ("{max_token_estimate: 1000}", "list", ""),
@@ -208,6 +210,14 @@ async def test_results_are_json_in_the_agreed_shape(tmp_path: Path) -> None:
         ("cases: [{id: a, tool_id: t, expect: {min_row: 1}}]", "min_row"),
         ("cases: [{id: a, tool_id: t, expect: {min_rows: x}}]", "min_rows"),
         ("cases: [{id: a, tool_id: t, expect: {all_rows_match: {field: f, match: fuzzy}}}]", "matches.0.match"),
+        ("cases: [{id: a, tool_id: t, expects: {min_rows: 1}}]", "has the field 'expects'"),
+        ("conector: zoo\ncases: []", "has the field 'conector'"),
+        ("cases: [{id: a, prompt: Hi, expected_tool: t}]", "has the field 'expected_tool'"),
+        ("cases: [{id: a, tool_id: t, expect: [min_rows]}]", "expect is no object"),
+        ("cases: [{id: a, tool_id: t, arguments: [1]}]", "arguments is no object"),
+        ("cases: [{id: a, tool_id: t, expect: {field_assertions: [{feild: f, equals: 1}]}}]", "the field 'feild'"),
+        ("cases: [{id: a, tool_id: t, expect: {all_rows_match: [f]}}]", "all_rows_match is no object"),
+        ("cases: [{id: a, tool_id: t, expect: {}, expected_rows: []}]", "expected_rows would not be read"),
         ("cases: [!!python/object/apply:os.system ['true']]", "line 1"),
         ("cases: [7]", "no object"),
     ],
@@ -219,6 +229,40 @@ def test_a_suite_that_is_wrong_says_where(tmp_path: Path, text: str, words: str)
         read_suite(path)
     assert caught.value.code is Code.CONFIG_INVALID
     assert words in caught.value.message
+
+
+def test_a_field_that_is_not_known_names_the_near_one(tmp_path: Path) -> None:
+    path = tmp_path / "zoo.eval.yaml"
+    path.write_text("cases: [{id: a, tool_id: t, expects: {min_rows: 1}}]")
+    with pytest.raises(JackfieldError) as caught:
+        read_suite(path)
+    assert caught.value.hint == "Did you mean 'expect'?"
+
+
+def test_cases_for_another_connector_are_refused(tmp_path: Path) -> None:
+    connector = load(written(tmp_path)).connector("zoo")
+    path = tmp_path / "alien.eval.yaml"
+    path.write_text("connector: aquarium\ncases: []")
+    with pytest.raises(JackfieldError) as caught:
+        suite_of(path, connector)
+    assert caught.value.code is Code.CONFIG_INVALID
+    assert "for the connector 'aquarium'" in caught.value.message
+    assert found(tmp_path) == ()  # it only lies in the same folder
+    path.rename(tmp_path / "zoo.eval.yaml")
+    with pytest.raises(JackfieldError, match="aquarium"):
+        found(tmp_path)
+
+
+def test_a_case_that_expects_an_error_of_a_tool_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    connector = load(written(tmp_path)).connector("zoo")
+    path = tmp_path / "zoo.eval.yaml"
+    path.write_text("cases: [{tool_id: list_animal, expect: {error_code: any}}]")
+    with pytest.raises(JackfieldError) as caught:
+        suite_of(path, connector)
+    assert "no such tool" in caught.value.message
+    assert "list_animals" in caught.value.hint
+    path.write_text("cases: [{tool_id: list_animal, expect: {error_code: TOOL_NOT_FOUND}}]")
+    assert len(suite_of(path, connector).cases) == 1
 
 
 def found(folder: Path, *changes: Any) -> tuple[Suite, ...]:
