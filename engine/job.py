@@ -122,13 +122,13 @@ class Job:
         )
 
     def _close(self) -> None:
-        """Streams that nobody read, then the session whose cursors they may hold."""
+        """Streams that nobody read, each before those that it reads; then the session whose cursors they may hold."""
         run = self._execution.run
         for table in run.unread:
             table.cancel()
         if self._answer is not None and self._answer.is_open:
             return  # a reader did not hear that it was ended: it will close what it reads when it does
-        for table in run.unread:
+        for table in reversed(run.unread):
             table.close()
         session, run.session = run.session, None
         if session is not None:

@@ -25,6 +25,11 @@ class NodeFacts:
     failed: bool = False
     asked: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def amount(self) -> str:
+        """Rows, or what is known of them where they streamed: `45`, `3.1 kB`."""
+        return f"{self.rows:,}" if self.rows is not None else size(self.bytes or 0)
+
     def words(self) -> str:
         """`45 rows, 3.1 kB, 1 request, 12.3 ms`."""
         parts = []
@@ -54,8 +59,9 @@ def by_node(events: Iterable[Event]) -> dict[str, NodeFacts]:
             node.firings += 1
             node.seconds += float(event.facts.get("seconds", 0))
             given = event.facts.get("rows")  # by output port
-            if node.rows is None and isinstance(given, Mapping) and given:
-                node.rows = sum(count for count in given.values() if isinstance(count, int))
+            counts = [count for count in given.values() if isinstance(count, int)] if isinstance(given, Mapping) else []
+            if node.rows is None and counts:  # not of a stream, whose rows nobody had counted yet
+                node.rows = sum(counts)
         elif event.kind == "failed":
             node.failed = True
         elif event.kind in ("pulled", "pushed", "saved", "queried"):

@@ -9,7 +9,6 @@ import anyio
 import click
 
 from ...nodes.blocking import in_thread
-from ...nodes.table import Table
 from ..answers import CallResult
 from ..facts import by_node, duration, seconds_of
 from .arguments import read_arguments
@@ -69,18 +68,19 @@ def command(
                     idempotency_key=idempotency_key,
                     listener=listener,
                 )
-                written = None
-                if result.table is not None and result.table.is_stream:
-                    written = await _written(result.table, chosen, output)
-                else:
-                    show(result, chosen, output)
+                written = await give(result, chosen, output)
             if not quiet:
                 click.echo(said(result, output, written), err=True)
 
     anyio.run(main)
 
 
-async def _written(table: Table, format: str, output: Path | None) -> int:
+async def give(result: CallResult, format: str, output: Path | None) -> int | None:
+    """Show the result; of rows that stream, gives how many were written."""
+    table = result.table
+    if table is None or not table.is_stream:
+        show(result, format, output)
+        return None
     return await in_thread(lambda: write_stream(table, format, output), cancel=table.cancel)
 
 
@@ -113,7 +113,7 @@ def said(result: CallResult, output: Path | None, written: int | None = None) ->
     if count is not None:
         parts.append(f"{count:,} row{'s' * (count != 1)}")
     if result.run is not None:
-        pulled = [f"{facts.node} {facts.rows:,}" for facts in by_node(result.run.events).values() if facts.pulled]
+        pulled = [f"{facts.node} {facts.amount}" for facts in by_node(result.run.events).values() if facts.pulled]
         if pulled:
             parts.append(f"pulled: {', '.join(pulled)}")
         parts.append(duration(seconds_of(result.run.events) or result.run.duration_s))

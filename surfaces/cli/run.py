@@ -10,13 +10,13 @@ import click
 from ...connectors.model import Connector
 from ...graphs.errors import Code, JackfieldError
 from ...nodes.table import Table
-from ..answers import CallResult, was_capped
+from ..answers import CallResult, explained, read_whole, was_capped
 from ..app import App
 from .arguments import read_arguments
-from .call import said, show
+from .call import give, said
 from .failures import errors_as_json
 from .progress import progress
-from .rows import FORMATS, format_for
+from .rows import FORMATS, STREAMED, format_for
 from .target import locate
 
 
@@ -53,20 +53,28 @@ def command(
         async with app:
             with progress(quiet=quiet, lines=True) as listener:
                 run = await app.run(
-                    found.graph, given, connector=owner, timeout_s=timeout, fresh=no_cache, listener=listener
+                    found.graph,
+                    given,
+                    connector=owner,
+                    timeout_s=timeout,
+                    fresh=no_cache,
+                    listener=listener,
+                    stream=output is not None and chosen in STREAMED,
                 )
-            values = [(node, held) for node, outputs in run.outputs for held in [dict(outputs)]]
-            if (
-                len(values) == 1
-                and len(values[0][1]) == 1
-                and isinstance(only := next(iter(values[0][1].values())), Table)
-            ):
-                result = CallResult(found.key, "RUN", run, table=only)
-            else:
-                result = CallResult(found.key, "RUN", run, value=_by_node(values))
-            show(result, chosen, output)
+                values = [(node, held) for node, outputs in run.outputs for held in [dict(outputs)]]
+                if (
+                    len(values) == 1
+                    and len(values[0][1]) == 1
+                    and isinstance(only := next(iter(values[0][1].values())), Table)
+                ):
+                    table = explained(only, app.redacted) if only.is_stream else only
+                    result = CallResult(found.key, "RUN", run, table=table)
+                else:
+                    await read_whole(run)
+                    result = CallResult(found.key, "RUN", run, value=_by_node(values))
+                written = await give(result, chosen, output)
             if not quiet:
-                click.echo(said(result, output), err=True)
+                click.echo(said(result, output, written), err=True)
                 if was_capped(run):
                     click.echo("A source stopped at its page cap: there may be more rows.", err=True)
 

@@ -127,6 +127,33 @@ async def test_an_answer_that_is_closed_early_ends_its_run() -> None:
     assert (events[-1].kind, events[-1].facts["code"]) == ("run_failed", "CANCELLED")
 
 
+@pytest.mark.parametrize("at", [2, 7, 12, 17])
+async def test_an_answer_may_be_closed_while_a_thread_reads_it(at: int) -> None:
+    """Each query of the chain is then in use by the one that reads it."""
+    reached = threading.Event()
+    numbers = Numbers(lambda number: reached.set() if number == at else None)
+    again = ("sql", {"sql": "SELECT n + 1 AS n FROM doubled WHERE n % 3 <> 1"})
+    nodes = {"numbers": "numbers", "sql": DOUBLED, "again": again, "out": "output"}
+    chain = flow(nodes, "numbers.rows -> sql.numbers", "sql.rows -> again.doubled", "again.rows -> out.rows")
+    ended: list[int | Code] = []
+
+    async def read(table: Table) -> None:
+        try:
+            ended.append((await in_thread(table.arrow)).num_rows)
+        except JackfieldError as error:
+            ended.append(error.code)
+
+    async with engine_with(numbers) as engine:
+        table = (await engine.run(chain, {}, stream=True)).values[ROWS]
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(read, table)
+                await anyio.to_thread.run_sync(reached.wait)
+                table.close()
+            await anyio.to_thread.run_sync(numbers.closed.wait)
+    assert ended[0] in (Code.CANCELLED, 666_680)  # the last batch may have been on its way already
+
+
 async def test_an_answer_nobody_reads_is_closed_with_its_engine() -> None:
     numbers = Numbers()
     async with engine_with(numbers) as engine:

@@ -31,6 +31,7 @@ def graph(sql: str, rows: dict[str, list[dict[str, Any]]]) -> Graph:
     )
 
 
+OUTPUT = (Node("output", "output"),)
 BARE = Graph(
     nodes=(Node("input", "input"), Node("sql", "sql", {"sql": "SELECT id FROM t"}), Node("output", "output")),
     edges=(Edge("input", "sql", "t", "t"), Edge("sql", "output", "rows", "rows")),
@@ -76,3 +77,15 @@ async def test_what_is_no_rows_is_a_type_mismatch() -> None:
         await answer(BARE, t="seven")
     assert error.value.code is Code.TYPE_MISMATCH
     assert "'t'" in error.value.message
+
+
+async def test_a_second_query_sees_just_the_rows_and_types_of_the_first() -> None:
+    """One query out of both would cast rows that the first one drops, or give HUGEINT on: DuckDB reorders them."""
+    first = "SELECT a.v, CAST(a.n AS HUGEINT) AS s FROM t a JOIN t b ON a.n = b.n WHERE b.tag = 'number'"
+    second = "SELECT count(*) AS c, any_value(typeof(s)) AS kind FROM first WHERE CAST(v AS INT) > 3"
+    chain = Graph(
+        nodes=(Node("input", "input"), Node("a", "sql", {"sql": first}), Node("b", "sql", {"sql": second}), *OUTPUT),
+        edges=(Edge("input", "a", "t", "t"), Edge("a", "b", "rows", "first"), Edge("b", "output", "rows", "rows")),
+    )
+    rows = [{"n": n, "tag": "word", "v": "x"} if n % 3 == 0 else {"n": n, "tag": "number", "v": "7"} for n in range(99)]
+    assert await answer(chain, t=rows) == [{"c": 66, "kind": "BIGINT"}]

@@ -272,3 +272,12 @@ def test_an_error_within_the_rows_leaves_no_file_and_the_old_one_as_it_was(
     assert "wrong" in outcome.err
     assert target.read_text() == "as it was"
     assert [path.name for path in tmp_path.glob("out*")] == [target.name]
+
+
+def test_a_graph_that_runs_streams_into_a_file_too(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "lines.csv").write_text("n\n" + "".join(f"{number}\n" for number in range(200_000)))
+    target = tmp_path / "out.parquet"
+    outcome = cli("run", connector(tmp_path, [LINES], [ALL_LINES]), "-o", target)
+    assert outcome.code == 0
+    assert "200,000 rows · " in outcome.err
+    assert pq.read_table(target)["n"].to_pylist() == list(range(200_000))
