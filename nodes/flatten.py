@@ -56,15 +56,15 @@ def check_size(columns: int, rows: int, size: int) -> None:
     records that have few keys in common would fill memory with nulls.
     """
     if columns > MAX_COLUMNS:
-        raise _too_wide(f"{columns:,} columns, and {MAX_COLUMNS:,} are the most")
+        raise _too_wide(f"would make {columns:,} columns, and {MAX_COLUMNS:,} are the most")
     if columns * rows > max(MAX_SPARSE, size):
-        raise _too_wide(f"{rows:,} records of {columns:,} different keys, of which each record has but a few")
+        raise _too_wide(f"are {rows:,} of {columns:,} different keys, of which each has but a few")
 
 
 def _too_wide(found: str) -> JackfieldError:
     return JackfieldError(
         Code.BUDGET_EXCEEDED,
-        f"The records would make {found}.",
+        f"The records {found}.",
         "Keys that are values (ids, dates) make a column each: let data_path turn them into rows, or nest them.",
     )
 

@@ -113,6 +113,8 @@ def _spellings(secret: str) -> Iterable[str]:
     yield quote(secret)
     yield quote_plus(secret)
     yield json.dumps(secret)[1:-1]
+    yield json.dumps(json.dumps(secret)[1:-1])[1:-1]  # as in JSON text that is a value of JSON
+    yield json.dumps(secret)[1:-1].replace("/", "\\/")
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
     yield from _base64_parts(raw)
 

@@ -242,7 +242,7 @@ def test_records_of_too_many_keys_are_refused_with_their_number(records: list[An
 
 
 def test_records_that_would_fill_memory_with_nulls_are_refused() -> None:
-    with pytest.raises(JackfieldError, match=r"15,000 records of 3,000 different keys") as caught:
+    with pytest.raises(JackfieldError, match=r"15,000 of 3,000 different keys") as caught:
         rows([{f"c{n % 3_000}": 1} for n in range(15_000)])
     assert caught.value.code is Code.BUDGET_EXCEEDED
 

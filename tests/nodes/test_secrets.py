@@ -49,6 +49,7 @@ def test_what_was_given_is_hidden_in_every_spelling() -> None:
     secrets = EnvironmentSecrets({"TOKEN": secret, "OTHER": "never asked for"})
     secrets.value("TOKEN")
     spellings = [secret, quote(secret, safe=""), base64.b64encode(secret.encode()).decode(), json.dumps(secret)[1:-1]]
+    spellings += [json.dumps(json.dumps(secret)[1:-1])[1:-1], json.dumps(secret)[1:-1].replace("/", "\\/")]
     for spelling in spellings:
         assert secrets.redact(f"before {spelling} after") == "before *** after"
     assert secrets.redact("never asked for") == "never asked for"
