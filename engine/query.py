@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ROWS: Final = 65_536
+SHUT_S: Final = 0.5
 
 
 class Query:
@@ -120,10 +122,12 @@ class Query:
             return
         if keep:
             self._cursors.take_back(lent)
-        else:
-            lent.cursor.close()
-        for table in self._streams:
-            table.close()
+            return
+        try:
+            _shut(lent.cursor)
+        finally:
+            for table in self._streams:
+                table.close()
 
     def _run(self) -> duckdb.DuckDBPyRelation:
         lent = self._cursors.lend(self._rows)
@@ -204,3 +208,20 @@ class Query:
         columns = {name: table.schema.names for name, table in self._tables.items()}
         empty = [name for name, table in self._tables.items() if table.num_rows == 0]
         return translated(error, self._sql, columns, empty)
+
+
+def _shut(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Close a cursor, which refuses while somebody reads from it: an interrupt makes the reader let go."""
+    import duckdb
+
+    patience = time.monotonic() + SHUT_S
+    while True:
+        try:
+            cursor.close()
+            return
+        except duckdb.Error:
+            if time.monotonic() > patience:
+                return  # the reader does not hear: the cursor goes with what it holds
+        with suppress(duckdb.Error):
+            cursor.interrupt()
+        time.sleep(0.005)
