@@ -31,6 +31,17 @@ LOCKS: Final = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
+# One call of these makes a value as large as a number says, and `memory_limit` does not count it. In their stead stand
+# macros of their names, which the check does not let pass by (`sqltext.read_only`). Each names an argument once.
+BOUNDED: Final = (
+    """CREATE MACRO repeat(text, times) AS list_transform([struct_pack(a := text, n := times)], lambda x:
+        CASE WHEN x.n > 100000 // greatest(len(x.a), 1)
+             THEN error('repeat(…) makes a value too large to hold: stay below 100000.')
+             ELSE system.main.repeat(x.a, x.n) END)[1]""",
+    "CREATE MACRO lpad(text, width, fill) AS system.main.lpad(text, width::SMALLINT::INTEGER, fill)",
+    "CREATE MACRO rpad(text, width, fill) AS system.main.rpad(text, width::SMALLINT::INTEGER, fill)",
+    "CREATE MACRO bitstring(bits, width) AS system.main.bitstring(bits, width::SMALLINT::INTEGER)",
+)
 KEPT: Final = 8
 KEPT_BYTES: Final = 64 << 20  # registering takes a quarter of a millisecond, which over larger tables nobody notices
 SETTLED_BYTES: Final = 8 << 20
@@ -181,7 +192,7 @@ class Cursors:
         spill = tempfile.TemporaryDirectory(prefix="jackfield-", ignore_cleanup_errors=True)
         self._spills.append(spill)
         root = duckdb.connect(":memory:", config={**self._config, "temp_directory": spill.name})
-        for statement in LOCKS:
+        for statement in (*BOUNDED, *LOCKS):
             root.execute(statement)
         return root
 

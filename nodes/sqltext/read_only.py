@@ -65,6 +65,8 @@ SWELLING: Final = frozenset(
     {"array_resize", "bitstring", "format", "left_pad", "list_resize", "lpad", "printf", "repeat", "rpad", "space"}
 )
 LONGEST_DIGITS: Final = 7
+SCHEMAS: Final = frozenset({"main", "pg_catalog", "information_schema", "system"})
+WIDTHS: Final = re.compile(r"[0-9]{4}|\*|\{[^{}]*:[^{}]*\{")  # long, or that of an argument
 OPERATOR: Final = re.compile(r"[][(){}.,;:+\-*/%<>=!~@#&|^?$]+")
 
 
@@ -95,6 +97,8 @@ def problems(sql: str, dialect: Dialect = "duckdb") -> tuple[Problem, ...]:
         *_functions(parsed, sql, dialect, frozenset()),
         *_swelling(sql, dialect),
         *_variants(parsed, sql, dialect),
+        *_qualified(sql, dialect),
+        *_formats(sql, dialect),
         *hidden,
     ]
     return tuple(dict.fromkeys(found))
@@ -257,6 +261,34 @@ def _swelling(sql: str, dialect: Dialect) -> Iterator[Problem]:
             if inner.token_type is TokenType.NUMBER and len(inner.text.partition(".")[0]) > LONGEST_DIGITS:
                 message = f"{token.text}(… {inner.text} …) makes one value too large to hold."
                 yield Problem("SQL_TOO_LARGE", message, "Stay below 10 million.", inner.start, inner.end + 1)
+
+
+def _qualified(sql: str, dialect: Dialect) -> Iterator[Problem]:
+    """`main.repeat(…)` is not the `repeat` that the locked database bounds."""
+    found = tokens(sql, dialect)
+    if dialect != "duckdb":
+        return
+    for schema, dot, name, parenthesis in zip(found, found[1:], found[2:], found[3:], strict=False):
+        called = dot.token_type is TokenType.DOT and parenthesis.token_type is TokenType.L_PAREN
+        if called and schema.text.lower() in SCHEMAS and schema.token_type not in STRINGS:
+            message = f"'{schema.text}.{name.text}' names a function by its schema."
+            yield Problem("SQL_FUNCTION", message, f"Write '{name.text}' alone.", schema.start, name.end + 1)
+
+
+def _formats(sql: str, dialect: Dialect) -> Iterator[Problem]:
+    """DuckDB's `format('{:900000000d}', 5)` is one value of a gigabyte: the format is written out, without one."""
+    if dialect != "duckdb":
+        return
+    found = tokens(sql, dialect)
+    for index, token in enumerate(found[:-2]):
+        if token.text.lower() not in ("format", "printf") or found[index + 1].token_type is not TokenType.L_PAREN:
+            continue
+        text = found[index + 2]
+        ends = index + 3 < len(found) and found[index + 3].token_type in (TokenType.COMMA, TokenType.R_PAREN)
+        if text.token_type is not TokenType.STRING or not ends or WIDTHS.search(text.text):
+            hint = "Write the format as one string, with widths below 1000 and none from an argument."
+            message = f"The format of {token.text}() may be of any width."
+            yield Problem("SQL_TOO_LARGE", message, hint, token.start, text.end + 1)
 
 
 def _variants(parsed: exp.Expr, sql: str, dialect: Dialect) -> Iterator[Problem]:

@@ -142,6 +142,18 @@ async def test_an_attempt_is_refused_and_told_why(database: Database, sql: str, 
     assert "hunter2" not in str(refusal.value.as_json())
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("call", ["repeat('ab', :n)", "'ab'.repeat(:n)", "lpad('a', :n, 'b')", "rpad('a', :n, 'b')"])
+async def test_a_number_makes_no_value_larger_than_memory(database: Database, call: str) -> None:
+    session = database.session()
+    few = await session.query(f"SELECT length({call}) AS n", {"n": 10}, {})
+    assert few.arrow().to_pylist()[0]["n"] in (10, 20)
+    for n in (1_000_000, 2_000_000_000):
+        with pytest.raises(JackfieldError) as refusal:
+            await session.query(f"SELECT length({call}) AS n", {"n": n}, {})
+        assert refusal.value.code in (Code.QUERY_INVALID, Code.TYPE_MISMATCH)
+
+
 # No function that may be called does this, so the check is passed by; the limit is as a container's would be.
 BREAKS = """
 import resource
@@ -222,12 +234,13 @@ def test_a_cursor_sees_no_table_of_another() -> None:
         cursors.close()
 
 
-def test_a_kept_cursor_goes_only_to_the_same_rows() -> None:
+def test_a_kept_cursor_whose_rows_were_asked_again_goes_only_to_the_same_rows() -> None:
     cursors = Cursors({"threads": 1})
     same, like = pa.table({"a": [1]}), pa.table({"a": [1]})
     try:
-        lent = cursors.lend({"t": same})
-        cursors.take_back(lent)
+        for _ in range(2):
+            lent = cursors.lend({"t": same})
+            cursors.take_back(lent)
         assert cursors.lend({"t": like}) is not lent
         assert cursors.lend({"u": same}) is not lent
         assert cursors.lend({"t": same, "u": like}) is not lent

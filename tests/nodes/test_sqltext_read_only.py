@@ -43,6 +43,10 @@ FINE: tuple[tuple[Dialect, str], ...] = (
     ("postgres", "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r"),
     ("mysql", "SELECT group_concat(x SEPARATOR ','), date_format(d, '%Y') FROM `t` WHERE a <=> :b LIMIT :n, 10 # end"),
     ("duckdb", "SELECT {'a': 1, 'b': {'c': [1]}}, $$it's$$, $x$a$$b$x$, E'a\\'b', 0.5, .5, 1e-5, 1_000, a[1:2]"),
+    (
+        "duckdb",
+        "SELECT printf('%5.2f %s', a, b), format('{:>20} {0} 100', a), orders.a.upper(), a.repeat(3) FROM orders",
+    ),
     ("duckdb", "SELECT größe, 名前, \"a$b\", 'a\u200bb' -- it's — “fine”\n FROM t /* it's fine */"),
     ("postgres", "SELECT e'it\\'s', $$a$$, x'1f', b'01', 'a' 'b', a #>> '{a,b}', b ?| ARRAY['x'], 1-1--1\n FROM t"),
     (
@@ -125,6 +129,13 @@ REFUSED: tuple[tuple[str, Dialect, str, str], ...] = (
     ("SQL-09", "duckdb", "SELECT VARIANT '[]'", "VARIANT"),
     ("SQL-09", "duckdb", "SELECT json_contains(a, '[[1]]') FROM t", "json_contains"),
     ("SQL-09", "duckdb", "SELECT json_structure(a) FROM t", "json_structure"),
+    ("SQL-09", "duckdb", "SELECT main.repeat('a', 5)", "schema"),
+    ("SQL-09", "duckdb", 'SELECT "System".main.lpad(a, 5, b) FROM t', "schema"),
+    ("SQL-09", "duckdb", "SELECT format('{:900000000d}', 5)", "width"),
+    ("SQL-09", "duckdb", "SELECT format('{:{}d}', 5, :n)", "width"),
+    ("SQL-09", "duckdb", "SELECT printf('%*d', :n, 5)", "width"),
+    ("SQL-09", "duckdb", "SELECT printf('%' || :n || 'd', 5)", "width"),
+    ("SQL-09", "duckdb", "SELECT format(:f, 5)", "width"),
     ("SQL-05", "mysql", "SET GLOBAL general_log = 1", "SET"),
     ("SQL-05", "mysql", "HANDLER t OPEN", "HANDLER"),
 )
