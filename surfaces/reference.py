@@ -20,7 +20,7 @@ from ..nodes import NODE_TYPES
 from ..nodes.base import Effect, NodeType, Port
 from ..nodes.saves import SAVES
 from ..nodes.saves.base import AnySaveType
-from .reference_pages import command_page, error_page, lint_page, table, text
+from .reference_pages import command_page, error_page, lint_page, sql_page, table, text
 
 Schema = Mapping[str, Json]
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -39,6 +39,7 @@ def pages() -> Mapping[str, str]:
         "commands.md": command_page(),
         "errors.md": error_page(),
         "lint.md": lint_page(),
+        "sql.md": sql_page(),
         "schema/connector.json": _json(connector_schema()),
     }
     for kind in NODE_TYPES:
@@ -98,6 +99,7 @@ def _index() -> str:
         "* [Commands](commands.md)",
         "* [Error codes](errors.md)",
         "* [Lint codes](lint.md)",
+        "* [SQL](sql.md)",
         "* [JSON Schema of connector files](schema/connector.json), as `jackfield schema` prints it;",
         "  `schema/` also holds that of each configuration",
     ]

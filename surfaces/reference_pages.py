@@ -1,4 +1,4 @@
-"""The reference pages that are about the whole: the command line, the lint codes, the error codes."""
+"""The reference pages that are about the whole: the command line, SQL, the lint codes, the error codes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import click
 from ..connectors.lint.codes import CODES
 from ..graphs.checks import CODES as GRAPH_CODES
 from ..graphs.errors import STATUS
+from ..nodes.sqltext.functions import FUNCTIONS, TABLE_FUNCTIONS
+from ..nodes.sqltext.tokens import LONGEST, MOST_TOKENS
 from .cli.main import cli
 
 
@@ -43,6 +45,26 @@ def lint_page() -> str:
         "",
         *table(("code", "what it means"), ((f"`{code}`", meaning) for code, meaning in GRAPH_CODES.items())),
     ]
+    return text(lines)
+
+
+def sql_page() -> str:
+    lines = [
+        "# SQL",
+        "",
+        "A READ tool's `sql` is one SELECT (WITH is allowed); a WRITE tool's is one INSERT, UPDATE, DELETE or MERGE.",
+        "Over sources it is DuckDB's dialect; a tool with `at` speaks that of its database. `:name` binds an argument.",
+        "",
+        "Refused are: more than one statement; what writes, locks or sets in a query; files and schemas as tables;",
+        "session variables; functions that are not listed below; hints, comments inside of comments and characters",
+        "that nobody sees outside of strings and quoted names; the type VARIANT; formats and fixed counts that make",
+        f"one value too large; texts of more than {LONGEST:,} characters or {MOST_TOKENS:,} words and signs.",
+    ]
+    for dialect, name in (("duckdb", "DuckDB"), ("postgres", "Postgres"), ("mysql", "MySQL and MariaDB")):
+        functions = FUNCTIONS[dialect]
+        lines += ["", f"## Functions of {name}", "", ", ".join(f"`{each}`" for each in sorted(functions)) + "."]
+        rows = ", ".join(f"`{each}`" for each in sorted(TABLE_FUNCTIONS[dialect]))
+        lines += ["", f"In FROM: {rows}."]
     return text(lines)
 
 

@@ -242,7 +242,7 @@ def _functions(parsed: exp.Expr, sql: str, dialect: Dialect, further: frozenset[
         if counts[name] <= named_columns[name] and call.token_type not in STRINGS:
             continue
         reported.add(name)
-        hint = near(name, allowed) or "See the reference of functions that a tool's SQL may call."
+        hint = near(name, allowed) or "docs/reference/sql.md lists the functions that a tool's SQL may call."
         message = f"The function '{name}' is not one that a tool's SQL may call."
         yield Problem("SQL_FUNCTION", message, hint, call.start, call.end + 1)
 
