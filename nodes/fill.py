@@ -1,8 +1,8 @@
 """`fill`: an object written with `{{port.path}}` references, filled from what the ports hold.
 
 A text that is one reference takes the value with its type; a reference inside longer text becomes text. A reference
-to what is not there leaves its field out, so an optional argument of a call stays absent. Nothing is evaluated, and
-a value that holds `{{…}}` is not looked into again.
+to what is not there leaves its field out, so an optional argument of a call stays absent; one that is `needed` fails.
+Nothing is evaluated, and a value that holds `{{…}}` is not looked into again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Json
 from .base import ARGUMENTS, OBJECT, Configuration, Context, Inputs, Outputs, Port, Value, node
 from .blocking import in_thread
@@ -25,6 +26,10 @@ MISSING: Final = object()
 
 class FillConfiguration(Configuration):
     template: Mapping[str, Json] = Field(description="The object; {{port.field}} and {{port.0.field}} are references")
+    needed: Mapping[str, str] = Field(
+        default_factory=dict, description="References that must find something, and how their author wrote each"
+    )
+    owner: str = Field("", description="What holds the template, as an error calls it")
 
 
 @node(
@@ -37,7 +42,32 @@ class FillConfiguration(Configuration):
 )
 async def fill_node(config: FillConfiguration, inputs: Inputs, context: Context) -> Outputs:
     values = {name: await _readable(value) for name, value in inputs.items()}
+    for reference, written in config.needed.items():
+        if looked_up(reference, values) is MISSING:
+            raise _not_there(config.owner or f"Node '{context.node}' (fill)", reference, written, values)
     return {"object": filled(config.template, values)}
+
+
+def _not_there(owner: str, reference: str, written: str, values: Mapping[str, Any]) -> JackfieldError:
+    port, *path = reference.split(".")
+    found = values.get(port)
+    if isinstance(found, Table):
+        rows = found.arrow()
+        known = list(rows.column_names)
+        if path and path[0].isdecimal() and int(path[0]) >= rows.num_rows:
+            known = []
+            why = f"that step gave {rows.num_rows or 'no'} row{'s' * (rows.num_rows != 1)}"
+        else:
+            why = "its rows have no such field"
+    else:
+        known = sorted(found) if isinstance(found, Mapping) else []
+        why = "the answer of that step has no such field"
+    return JackfieldError(
+        Code.SCHEMA_NOT_FOUND,
+        f"{owner} uses {written}, and {why}.",
+        f"It has: {', '.join(known[:12])}." if known else "",
+        {"reference": written, "available": known},
+    )
 
 
 async def _readable(value: Value) -> Value:
@@ -73,6 +103,8 @@ def looked_up(path: str, values: Mapping[str, Any]) -> Any:
             found = found.get(part, MISSING)
         elif isinstance(found, Sequence) and not isinstance(found, str) and part.isdecimal():
             found = found[int(part)] if int(part) < len(found) else MISSING
+        elif found is None:
+            return None  # the field of nothing: absent, but not misspelt
         else:
             return MISSING
     return found.to_pylist() if isinstance(found, Table) else found

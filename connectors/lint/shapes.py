@@ -118,4 +118,5 @@ def _skills(subject: Subject) -> Iterator[Finding]:
     connector = connector_of(subject.parts)
     for skill in connector.skills.values():
         for problem in problems(skill, connector.tools):
-            yield subject.finding("SKILL_INVALID", skill.pointer, problem.message, problem.hint, skill.id)
+            place = f"{skill.pointer}{problem.details.get('pointer', '')}"
+            yield subject.finding("SKILL_INVALID", place, problem.message, problem.hint, skill.id)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from connector_documents import Change, drop, put, written
+from connector_documents import SOUND, Change, drop, put, text, written
 from servers.http import HttpServer, Reply
 
 from jackfield.connectors.catalog import load
+from jackfield.connectors.lint import lint
 from jackfield.connectors.skills import problems, prompt_of
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.findings import Severity
@@ -170,9 +171,80 @@ async def test_a_model_that_fails_is_a_clear_error(tmp_path: Path, reply: Reply,
     assert caught.value.code is code
 
 
-def test_lint_reports_each_tool_that_a_skill_does_not_find() -> None:
-    from jackfield.connectors.lint import lint
+KEEPER = "{{steps.look.%s}}"
 
+
+@pytest.mark.parametrize(
+    ("second", "pointer", "words", "hint"),
+    [
+        (step("b", "find_keeper", cage=KEEPER % "rowz.0.id"), "/steps/1/params/cage", "no 'rowz'", "'rows'?"),
+        (step("b", "find_keeper", cage=KEEPER % "rows.x"), "/steps/1/params/cage", "'x' is no number", "from 0"),
+        (step("b", "find_keeper", cage=KEEPER % "row_count"), "/steps/1/params/cage", "no 'row_count'", "rows, species"),
+        (step("b", "find_keeper", cage=KEEPER % "rows.0.specis"), "/steps/1/params/cage", "no 'specis'", "'species'?"),
+        (step("b", "find_keeper", cage="a", cag="b"), "/steps/1/params/cag", "'cag', which is no argument", "'cage'?"),
+        (step("b", "find_keeper"), "/steps/1/params", "does not give 'cage'", 'Add "cage"'),
+        (step("b", "find_keepers", cage="a"), "/steps/1/tool_id", "'find_keepers'", "'find_keeper'?"),
+        (step("look", "find_keeper", cage="a"), "/steps/1/alias", "alias 'look' twice", "Rename one."),
+    ],
+)  # fmt: skip
+def test_lint_checks_steps_against_tools_and_their_outputs_at_the_very_place(
+    second: dict[str, Any], pointer: str, words: str, hint: str
+) -> None:
+    changes = steps(step("look", "list_animals", species="cat"), second)
+    (finding,) = [finding for finding in lint(text(*changes)) if finding.severity is Severity.ERROR]
+    assert finding.code == "SKILL_INVALID"
+    assert finding.place.pointer == f"/{SKILL}{pointer}"
+    assert words in finding.message
+    assert hint in finding.hint
+
+
+def test_lint_reports_every_fault_of_a_skill_at_once() -> None:
+    changes = steps(step("a", "list_animals", kind="cat"), step("b", "find_keeper", cage="{{steps.c.id}}"))
+    found = [finding.place.pointer for finding in lint(text(*changes)) if finding.code == "SKILL_INVALID"]
+    assert found == [f"/{SKILL}/steps/0/params", f"/{SKILL}/steps/0/params/kind", f"/{SKILL}/steps/1/params/cage"]
+
+
+def lookup(folder: Path, cage: str, rows: list[dict[str, Any]]) -> Path:
+    source = {"id": "animals", "type": "rows", "rows": rows, "schema": {"id": "int", "species": "string"}}
+    given = {"name": "cage", "type": "string", "required": False, "description": "Cage"}
+    again = "SELECT id, :cage AS cage FROM animals LIMIT 5"
+    return written(
+        folder,
+        put("sources/0", source),
+        put("tools/0/sql", "SELECT * FROM animals WHERE species = :species LIMIT 9"),
+        put("tools/3", {**SOUND["tools"][3], "sql": again, "parameters": [given]}),
+        drop("tools/3/at"),
+        *steps(step("look", "list_animals", species="cat"), step("keep", "find_keeper", cage=cage)),
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("cage", "why"),
+    [
+        (KEEPER % "rows.9.species", "that step gave 1 row."),
+        (KEEPER % "colour", "its rows have no such field."),
+        (f"cage of {KEEPER % 'rows.1.id'}", "that step gave 1 row."),
+    ],
+)
+async def test_a_reference_to_nothing_fails_naming_its_step_even_for_an_optional_argument(
+    tmp_path: Path, cage: str, why: str
+) -> None:
+    async with App([lookup(tmp_path, cage, [{"id": 1, "species": "cat"}])]) as app:
+        with pytest.raises(JackfieldError) as caught:
+            await app.call("zoo", "report", {})
+    assert caught.value.code is Code.SCHEMA_NOT_FOUND
+    assert caught.value.message == f"Step 'keep' of skill 'report' uses {cage.removeprefix('cage of ')}, and {why}"
+
+
+@pytest.mark.anyio
+async def test_a_reference_to_null_leaves_an_optional_argument_out(tmp_path: Path) -> None:
+    rows = [{"id": None, "species": "cat"}]
+    async with App([lookup(tmp_path, KEEPER % "rows.0.id", rows)]) as app:
+        assert (await app.call("zoo", "report", {})).as_json()["rows"] == [{"id": None, "cage": None}]
+
+
+def test_lint_reports_each_tool_that_a_skill_does_not_find() -> None:
     document = json.loads(CLINIC.read_text())
     document["skills"][1]["tool_ids"] = ["list_visit", "nothing_like_it"]
     found = [finding for finding in lint(json.dumps(document)) if finding.code == "SKILL_INVALID"]
