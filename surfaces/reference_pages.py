@@ -60,9 +60,10 @@ def sql_page() -> str:
         "that nobody sees outside of strings and quoted names; the type VARIANT; formats and fixed counts that make",
         f"one value too large; texts of more than {LONGEST:,} characters or {MOST_TOKENS:,} words and signs.",
     ]
-    for dialect, name in (("duckdb", "DuckDB"), ("postgres", "Postgres"), ("mysql", "MySQL and MariaDB")):
-        functions = FUNCTIONS[dialect]
-        lines += ["", f"## Functions of {name}", "", ", ".join(f"`{each}`" for each in sorted(functions)) + "."]
+    names = {"duckdb": "DuckDB", "postgres": "Postgres", "mysql": "MySQL and MariaDB"}
+    for dialect, functions in FUNCTIONS.items():
+        listed = ", ".join(f"`{each}`" for each in sorted(functions))
+        lines += ["", f"## Functions of {names[dialect]}", "", f"{listed}."]
         rows = ", ".join(f"`{each}`" for each in sorted(TABLE_FUNCTIONS[dialect]))
         lines += ["", f"In FROM: {rows}."]
     return text(lines)
