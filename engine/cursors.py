@@ -67,7 +67,8 @@ class Lent:
     uses: int = 1
     shape: Shape | None = None  # of the slots, if its rows came in such
     slots: dict[str, Slot] = field(default_factory=dict)
-    small: set[str] = field(default_factory=set)  # texts whose results were small when they ran here last
+    # Texts whose results were small when they ran here last, parsed.
+    small: dict[str, duckdb.Statement] = field(default_factory=dict)
 
     def refill(self, key: Key, rows: Rows) -> None:
         """Exchange the rows for others of the same shape."""
