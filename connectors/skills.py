@@ -91,7 +91,11 @@ def _steps(draft: _Draft, tools: Mapping[str, Tool]) -> None:
         draft.edges += [Edge(alias, fill, out, port) for (alias, out), port in wiring.ports.items()]
         waited = {alias for alias, _ in wiring.ports}
         if previous and previous not in waited and (tool.writes or done[previous].writes):
-            draft.edges.append(Edge(previous, fill))
+            # A value, because `fill` waits for values: an edge without ports would not hold the step back.
+            ports = sorted(output_ports(done[previous]), key=lambda port: port == ROWS)
+            draft.edges.append(
+                Edge(previous, fill, ports[0], f"{previous}_{ports[0]}") if ports else Edge(previous, fill)
+            )
         draft.edges.append(Edge(fill, step.alias, "object", ARGUMENTS))
         done[step.alias] = tool
         previous = step.alias

@@ -72,7 +72,7 @@ class NodeContext:
 
     @property
     def idempotency_key(self) -> str:
-        return self._execution.run.idempotency_key
+        return self._execution.idempotency_key
 
     @property
     def secrets(self) -> Secrets:

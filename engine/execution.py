@@ -13,6 +13,7 @@ from .context import CURRENT, NodeContext
 from .environment import Environment
 from .events import clock
 from .firing import Stuck
+from .idempotency import scoped
 from .outcomes import guarded, recovered, settled, still_cancelled
 from .plan import Plan
 from .runs import DEEPEST, MOST_OPEN, Fired, RunState
@@ -45,6 +46,12 @@ class Execution:
         self.depth = depth
         self.contexts: list[NodeContext | None] = [None] * len(plan.ids)
         self.stuck: tuple[Stuck, ...] = ()
+
+    @property
+    def idempotency_key(self) -> str:
+        """The run's; within a nested graph one of its own, so that two calls of one tool are two writes."""
+        key = self.run.idempotency_key
+        return scoped(key, self.prefix, self.inputs) if key and self.depth else key
 
     def path(self, place: int) -> str:
         return self.prefix + self.plan.ids[place]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from ..graphs.errors import Code, JackfieldError
 from .base import OBJECT, ROWS, TABLE, Context, Effect, Inputs, OpenConfiguration, Outputs, Port, node
 from .saves import by_name
 from .saves.base import AnySaveType, SaveConfiguration
@@ -55,6 +56,16 @@ class SaveNodeConfiguration(OpenConfiguration):
         return self
 
 
+def no_columns() -> JackfieldError:
+    """What came has neither rows nor columns: a target that was replaced by it could not be read any more."""
+    return JackfieldError(
+        Code.SCHEMA_NOT_FOUND,
+        "There is nothing to save: what came has no columns. The target is as it was.",
+        "A source that may be empty declares its columns in `schema`.",
+        {"columns": []},
+    )
+
+
 @node(
     "save",
     description="Save rows into a file, a database or a service, whole or not at all",
@@ -73,6 +84,8 @@ async def save_node(config: SaveNodeConfiguration, inputs: Inputs, context: Cont
         return {CAN_SAVE: answer.ok, REPORT: {"canSave": answer.ok, "reason": answer.reason}}
     rows = inputs[ROWS]
     with Passing(rows if isinstance(rows, Table) else Table.from_rows(rows)) as passing:
+        if not passing.table.schema.names:
+            raise no_columns()
         saved = await config.kind.save(config.target, passing.table, context)
         report = {
             "type": config.type,

@@ -189,6 +189,8 @@ class App:
     ) -> CallResult:
         """Call a tool or a skill: run the graph that `compile` prints, and give what it gave.
 
+        A write with an `idempotency_key` happens once for the same tool and the same arguments.
+
         `page` asks for that many rows and a cursor to go on from; None gives all rows. `bounded` keeps pages to what
         the tool's `result` allows. `cursor` continues an earlier call without running anything. With `stream` and no
         `page` the table may be a stream, read while the call and its time limit go on: whoever reads it closes it.
@@ -201,6 +203,8 @@ class App:
             size = page or shape.page_size
             kept = await self.results.page(cursor, size=size, principal=principal, tool=found.key)
             return CallResult(found.key, category, None, page=kept)
+        from ..engine.idempotency import scoped
+
         engine = self.engine
         self.require_sound(found.graph, owner)
         limit = timeout_s or (found.timeout_s if isinstance(found, Tool) else None) or self.settings["call.timeout_s"]
@@ -213,7 +217,7 @@ class App:
                 timeout_s=limit,
                 listener=listener,
                 fresh=fresh,
-                idempotency_key=idempotency_key,
+                idempotency_key=scoped(idempotency_key, found.key, arguments),
                 stream=stream and page is None,
             )
         except JackfieldError as error:

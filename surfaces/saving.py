@@ -14,6 +14,7 @@ from ..graphs.model import Edge, Graph, Json, Node
 if TYPE_CHECKING:
     from ..nodes.table import Table
     from .app import App
+    from .incoming import Incoming
 
 TYPE_OF_SUFFIX: Final = {
     ".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -77,13 +78,14 @@ async def save_rows(app: App, table: Table, target: Target, *, idempotency_key: 
     return await _report(app, graph, {"rows": table}, target, (), idempotency_key)
 
 
-async def save_file(
-    app: App, file: Path, format: str | None, target: Target, *, idempotency_key: str = ""
-) -> dict[str, Any]:
+async def save_file(app: App, file: Incoming, target: Target, *, idempotency_key: str = "") -> dict[str, Any]:
     """Write the rows of a file (an absolute path), streamed, typed as a `file` source does; gives the report."""
-    source = Node("rows", "file", {"path": str(file), **({"format": format} if format else {})})
+    source = Node("rows", "file", {"path": str(file.path), **file.fields})
     graph = save_graph(source, "rows", target.configuration)
-    return await _report(app, graph, {}, target, (file.parent,), idempotency_key)
+    try:
+        return await _report(app, graph, {}, target, (file.path.parent,), idempotency_key)
+    except JackfieldError as error:
+        raise file.named(error) from error.__cause__
 
 
 async def _report(

@@ -25,7 +25,7 @@ STEPS = [
     {"alias": "kept", "tool_id": "keep_sales", "params": {}},
 ]
 SKILLS = [
-    {"id": "sell", "name": "Sell", "description": "List the sales of one kind, then keep all.", "prompt_template": "Sell.",
+    {"id": "sell", "name": "Sell", "description": "List sales, then keep all.", "prompt_template": "Sell.",
      "tools": ["list_sales", "keep_sales"], "steps": STEPS,
      "parameters": [{"name": "kind", "type": "string", "description": "Exact kind", "required": True}]},
     {"id": "tell", "name": "Tell", "description": "Tell of the sales.", "prompt_template": "Tell of them.",

@@ -66,3 +66,41 @@ def test_an_action_sends_one_request_and_gives_its_response(cli: Cli, tmp_path: 
         assert cli(*call).code == 0
         first, again = (seen.headers["idempotency-key"] for seen in server.requests)
         assert first == again, "who repeats the call with its key repeats the request with its key"
+
+
+SINCE = {"name": "since", "type": "int", "description": "Least id", "required": False, "default": 0}
+EXPORT = {"id": "export_ids", "name": "Export ids", "category": "WRITE", "parameters": [SINCE],
+          "description": "Write ids into the file.", "sql": "SELECT id FROM ids WHERE id >= :since",
+          "save": {"to": "kept", "mode": "append"}}  # fmt: skip
+IDS = {"id": "ids", "type": "rows", "rows": [{"id": 1}, {"id": 2}, {"id": 3}]}
+
+
+def test_a_key_that_is_used_again_with_other_arguments_is_another_write(cli: Cli, tmp_path: Path) -> None:
+    saves = [{"id": "kept", "type": "jsonl", "path": "kept.jsonl"}]
+    path = connector(tmp_path, [IDS], [EXPORT], saves=saves)
+
+    def export(*arguments: str) -> tuple[int, bool]:
+        outcome = cli("call", path, "export_ids", *arguments, "--idempotency-key", "k", "--format", "json")
+        assert outcome.code == 0, outcome.err
+        return outcome.json["report"]["rows"], outcome.json["report"]["repeated"]
+
+    assert export("since=2") == (2, False)
+    assert export("since=2") == (2, True)
+    assert export("since=3") == (1, False), "its rows are written, not taken for those of the other call"
+    assert export("--args", '{"since": 3}') == (1, True), "however the arguments are written"
+    assert (tmp_path / "kept.jsonl").read_text() == '{"id":2}\n{"id":3}\n{"id":3}\n'
+
+
+def test_a_skill_that_calls_a_write_twice_under_one_key_writes_twice_and_once(cli: Cli, tmp_path: Path) -> None:
+    steps = [
+        {"alias": "some", "tool_id": "export_ids", "params": {"since": 2}},
+        {"alias": "last", "tool_id": "export_ids", "params": {"since": 3}},
+    ]
+    skill = {"id": "keep", "name": "Keep", "description": "Keep ids.", "parameters": [], "steps": steps,
+             "tool_ids": ["export_ids"]}  # fmt: skip
+    saves = [{"id": "kept", "type": "jsonl", "path": "kept.jsonl"}]
+    path = connector(tmp_path, [IDS], [EXPORT], saves=saves, skills=[skill])
+    for _ in range(2):
+        outcome = cli("call", path, "keep", "--idempotency-key", "k", "--format", "json")
+        assert outcome.code == 0, outcome.err
+    assert (tmp_path / "kept.jsonl").read_text() == '{"id":2}\n{"id":3}\n{"id":3}\n'
