@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..connectors.masking import masked
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.findings import Finding
 from ..graphs.model import Json
@@ -36,6 +37,8 @@ def of_finding(finding: Finding) -> JackfieldError:
         text = Path(finding.place.file).read_text("utf-8")
     except (OSError, ValueError):
         text = ""
+    text = masked(text, [finding])
+    finding = replace(finding, message=masked(finding.message), hint=masked(finding.hint))
     return JackfieldError(
         Code.CONFIG_INVALID,
         f"{finding.place}: {finding.message}",

@@ -16,10 +16,10 @@ from ...graphs.findings import Finding, Place, Severity
 from .. import catalog, text
 from ..formats import FORMATS
 from ..formats.native import NATIVE
+from ..masking import masked
 from ..native.parts import parts_of
 from .codes import CODES
 from .descriptions import descriptions
-from .masking import masked
 from .parameters import parameters
 from .paths import paths as path_rules
 from .results import results

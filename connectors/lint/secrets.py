@@ -9,18 +9,13 @@ from urllib.parse import urlsplit
 
 from ...graphs.findings import Finding
 from ..native.authorisation import NAMING_FIELDS, authorisations
-from ..secret_text import KINDS, random_looking
+from ..secret_text import HARMLESS_FIELDS, KINDS, SECRET_FIELD, random_looking
 from .subject import Subject, texts
 
 LOOKS_LIKE_A_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 REFERENCE: Final = re.compile(r"\{\{\s*env:[A-Za-z_][A-Za-z0-9_]*\s*\}\}")
-SECRET_FIELD: Final = re.compile(
-    r"secret|passw|passphrase|token|api[_-]?key|authori[sz]ation|credential", re.IGNORECASE
-)
-# Names, not secrets, although they have such a word in them.
-HARMLESS_FIELDS: Final = frozenset(
-    ("header_name", "cursor_param", "token_url", "max_token_estimate", "page_token_param")
-)
+# What is never a name in an `auth`, whichever field of the same meaning the author thought of.
+LITERAL_FIELDS: Final = frozenset(("token", "bearer", "password", "secret", "api_key", "apikey"))
 
 ENVIRONMENT_HINT: Final = "Put it into an environment variable and write its name, or {{ env:NAME }}."
 
@@ -37,7 +32,7 @@ def secrets(subject: Subject) -> Iterator[Finding]:
 
 
 def _literal(subject: Subject, pointer: str, text: str) -> Iterator[Finding]:
-    field = pointer.rpartition("/")[2]
+    holder, field = pointer.split("/")[-2:]
     if field in NAMING_FIELDS:
         return  # checked when the file is read: such a connector is not served
     in_url = field in ("url", "base_url")
@@ -49,7 +44,9 @@ def _literal(subject: Subject, pointer: str, text: str) -> Iterator[Finding]:
             return
     secret_field = SECRET_FIELD.search(field) and field not in HARMLESS_FIELDS
     in_text = re.match(r"/(tools|skills)/\d+/(description|name|id|sql|prompt_template)$", pointer)
-    if secret_field and not in_text and random_looking(REFERENCE.sub("", text)):
+    rest = REFERENCE.sub("", text)
+    written_out = holder == "auth" and field in LITERAL_FIELDS and rest and not LOOKS_LIKE_A_NAME.fullmatch(rest)
+    if written_out or (secret_field and not in_text and random_looking(rest)):
         message = f"'{field}' holds what looks like a secret."
         yield subject.finding("SECRET_LITERAL", pointer, message, ENVIRONMENT_HINT, owner_of(pointer))
 

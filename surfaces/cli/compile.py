@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ...connectors.lint import lint
-from ...connectors.lint.masking import SECRET_CODES
+from ...connectors.masking import SECRET_CODES
 from ...connectors.model import Connector, Skill, Tool
 from ...graphs.bgl import to_json
 from ...graphs.errors import Code, JackfieldError

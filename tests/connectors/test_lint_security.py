@@ -8,7 +8,7 @@ from connector_documents import Change, put, text, written
 
 from jackfield.connectors.catalog import load
 from jackfield.connectors.lint import lint, lint_all
-from jackfield.connectors.lint.masking import masked
+from jackfield.connectors.masking import masked
 from jackfield.graphs.findings import Finding, Severity
 from jackfield.graphs.positions import caret
 
