@@ -27,7 +27,10 @@ KEEPALIVE: Final = {"keepalives_idle": "10", "keepalives_interval": "5", "keepal
 
 def uri(dsn: Dsn, *, read_only: bool, timeout_s: float | None) -> str:
     """The address for libpq. `timeout_s` None: no limit on the server's side."""
-    settings = ["-c default_transaction_read_only=on"] if read_only else []
+    # A role may have it off, and then the server reads a backslash in a string otherwise than our check did.
+    settings = ["-c standard_conforming_strings=on"]
+    if read_only:
+        settings.append("-c default_transaction_read_only=on")
     if timeout_s is not None:
         settings.append(f"-c statement_timeout={int((timeout_s + GRACE_S) * 1000)}")
     # Whatever our own account has set for Postgres is not the connector's: passwords, services, certificates.
@@ -35,8 +38,7 @@ def uri(dsn: Dsn, *, read_only: bool, timeout_s: float | None) -> str:
     query |= {"gssencmode": "disable", "client_encoding": "UTF8", **KEEPALIVE}
     if dsn.ca is not None:
         query["sslrootcert"] = str(dsn.ca)
-    if settings:
-        query["options"] = " ".join(settings)
+    query["options"] = " ".join(settings)
     host = f"[{dsn.host}]" if ":" in dsn.host else quote(dsn.host, safe="")
     who = quote(dsn.user, safe="")
     if dsn.password:

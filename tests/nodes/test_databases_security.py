@@ -151,6 +151,16 @@ def test_a_setting_made_by_a_query_ends_with_it(postgres: PostgresServer) -> Non
 
 
 @pytest.mark.anyio
+async def test_a_backslash_in_a_string_is_only_that_whatever_the_role_has_set(postgres: PostgresServer) -> None:
+    with postgres.database(SETUP) as dsn:
+        database_name = dsn.rpartition("/")[2]
+        postgres.run(f'ALTER DATABASE "{database_name}" SET standard_conforming_strings = off')
+        async with stand() as on:
+            at = {"engine": "postgres", "dsn": dsn, "sql": "SELECT '\\' AS a, 'b' AS b FROM t LIMIT 1"}
+            assert (await on.fire(query_node, at))["rows"].to_pylist() == [{"a": "\\", "b": "b"}]
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("streams", [False, True])
 async def test_what_an_argument_says_is_never_sql(place: Place, streams: bool) -> None:
     texts = [
