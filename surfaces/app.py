@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -20,6 +20,7 @@ from ..graphs.errors import Code, JackfieldError
 from ..graphs.findings import Severity
 from ..graphs.model import Graph
 from ..nodes.base import NodeType
+from ..nodes.blocking import in_thread
 from ..nodes.secrets import EnvironmentSecrets
 from . import settings as settings_module
 from .answers import CallResult, explained, read_whole, result_of, was_capped
@@ -75,7 +76,20 @@ class App:
         # The last of a name holds: a configured model replaces the skill kind that only renders.
         kinds = [*NODE_TYPES, explain_node, *model_kinds(self.settings), *self._kinds]
         self._engine = await self._stack.enter_async_context(Engine(kinds, engine_settings(self.settings)))
+        if any(connector.saves for connector in self.catalog.connectors.values()):
+            await in_thread(self._clean_targets)
         return self
+
+    def _clean_targets(self) -> None:
+        """Remove what saves that were killed left where connectors save."""
+        from ..nodes.saves.starting import clean_targets
+
+        for connector in self.catalog.connectors.values():
+            saves = []
+            for save in connector.saves.values():
+                with suppress(JackfieldError):  # a variable that is not set is said when the save is used
+                    saves.append({"path": self.secrets.expand(str(save["path"]))} if "path" in save else save)
+            clean_targets(connector.folder, saves)
 
     async def __aexit__(self, *failure: Any) -> None:
         self._engine = None
@@ -261,7 +275,10 @@ class App:
 
         Raises what `call` does; CONFIG_INVALID for a graph that `lint` refuses.
         """
+        from .soundness import check_inputs
+
         self.require_sound(graph, connector)
+        check_inputs(graph, inputs)
         try:
             return await self.engine.run(
                 graph,

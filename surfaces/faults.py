@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -59,3 +60,14 @@ def not_found(kind: str, name: str, names: Sequence[str] | Mapping[str, Any], wh
         hint = "There is none here." if kind == "tool" else "No connector file was found here: see `jackfield doctor`."
     message = f"There is no {kind} '{name}'{where}."
     return JackfieldError(Code.TOOL_NOT_FOUND, message, hint, {"name": name, "available": sorted(names)[:50]})
+
+
+def unwritable(name: str, error: OSError) -> JackfieldError:
+    """What the system said when `name`, a file or standard output, was to be written."""
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return JackfieldError(
+        Code.SOURCE_ERROR,
+        f"{name} cannot be written: {why}.",
+        "Free some space, check the permissions of its folder, or name another place.",
+        {"path": name},
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -22,6 +23,7 @@ from .outcome import Result
 from .saving import file_target, save_rows
 
 R = TypeVar("R")
+OPTIONS: Final = ("timeout_s", "fresh", "idempotency_key")
 
 
 def wait(portal: BlockingPortal, call: Callable[..., Awaitable[R]], *arguments: Any) -> R:
@@ -88,7 +90,19 @@ class Tool:
         )
 
     def using(self, **options: Any) -> Tool:
-        """This tool with `timeout_s`, `fresh` or `idempotency_key` set for its calls."""
+        """This tool with `timeout_s`, `fresh` or `idempotency_key` set for its calls.
+
+        Raises VALIDATION_INVALID_PARAMS for any other option.
+        """
+        for name in options:
+            if name not in OPTIONS:
+                near = get_close_matches(name, OPTIONS, 1)
+                raise JackfieldError(
+                    Code.VALIDATION_INVALID_PARAMS,
+                    f"A call has no option '{name}'.",
+                    f"Did you mean '{near[0]}'?" if near else f"Options: {', '.join(OPTIONS)}.",
+                    {"available": list(OPTIONS)},
+                )
         return Tool(self._session, self._connector, self._name, {**self._options, **options})
 
     def __repr__(self) -> str:

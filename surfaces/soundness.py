@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,3 +42,24 @@ def _placed(graph: Graph, kinds: Mapping[str, NodeType[Any]], path: Path) -> Fin
 def _first_error(graph: Graph, kinds: Mapping[str, NodeType[Any]], **where: Any) -> Finding | None:
     found = check_graph(graph, kinds, **where)
     return next((one for one in found if one.severity is Severity.ERROR), None)
+
+
+def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> None:
+    """Raises VALIDATION_INVALID_PARAMS for an input that no input node of `graph` declares; one may be open."""
+    declared: list[str] = []
+    for node in graph.nodes:
+        if node.type == "input":
+            schema = node.configuration.get("schema")
+            if not isinstance(schema, Mapping) or "properties" not in schema or schema.get("additionalProperties"):
+                return
+            declared += schema["properties"]
+    for name in inputs:
+        if name not in declared:
+            near = get_close_matches(name, declared, 1)
+            known = f"Inputs: {', '.join(declared)}." if declared else "It takes no inputs."
+            raise JackfieldError(
+                Code.VALIDATION_INVALID_PARAMS,
+                f"The graph has no input '{name}'.",
+                f"Did you mean '{near[0]}'?" if near else known,
+                {"parameter": name, "available": declared},
+            )

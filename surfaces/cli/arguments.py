@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ...graphs.errors import Code, JackfieldError
-from ...nodes.arguments import from_text
+from ...nodes.arguments import coerce, from_text
+
+EXAMPLES: Final = {"integer": "3", "number": "2.5", "boolean": "true", "array": "a,b", "object": "'{\"key\": 1}'"}
 
 
 def read_arguments(schema: Mapping[str, Any], pairs: Sequence[str], document: str | None) -> dict[str, Any]:
@@ -23,8 +26,32 @@ def read_arguments(schema: Mapping[str, Any], pairs: Sequence[str], document: st
                 f"'{pair}' is not an argument.",
                 f"Write arguments as name=value. This tool's are: {names}.",
             )
+        if name in texts:
+            raise JackfieldError(
+                Code.VALIDATION_INVALID_PARAMS,
+                f"'{name}' is given twice, and has one value.",
+                f"A list is written with commas, such as {name}=a,b.",
+                {"parameter": name},
+            )
         texts[name] = text
-    return {**_document(document), **from_text(schema, texts)}
+    read = from_text(schema, texts)
+    for name, value in read.items():
+        _check(name, (schema.get("properties") or {}).get(name), value)
+    return {**_document(document), **read}
+
+
+def _check(name: str, expected: Mapping[str, Any] | None, value: Any) -> None:
+    """Refuse text that is no number here, where it can be said how a command line writes one."""
+    if not isinstance(value, str) or expected is None:
+        return
+    try:
+        coerce({"properties": {name: expected}}, {name: value})
+    except JackfieldError as error:
+        if "JSON" not in error.hint:
+            raise
+        raise replace(
+            error, hint=f"Write it such as {name}={EXAMPLES.get(str(expected.get('type')), 'VALUE')}."
+        ) from None
 
 
 def _document(text: str | None) -> dict[str, Any]:
@@ -32,7 +59,13 @@ def _document(text: str | None) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise JackfieldError(
+            Code.VALIDATION_INVALID_PARAMS,
+            f"--args names the file '{text[1:]}', which cannot be read: {error.strerror}.",
+            "Name a file of JSON after the @.",
+        ) from None
+    except ValueError as error:
         raise JackfieldError(
             Code.VALIDATION_INVALID_PARAMS,
             f"--args is not JSON: {error}.",

@@ -14,6 +14,7 @@ import click
 from ...graphs.errors import Code, JackfieldError
 
 INTERRUPTED: Final = 130
+TERMINATED: Final = 143
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE, as any Unix filter whose reader has left
 SHOWN_DETAILS: Final = 12
 TRACEBACK: Final = "JACKFIELD_TRACEBACK"

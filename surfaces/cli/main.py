@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -12,7 +13,8 @@ from typing import Final, NamedTuple
 import click
 
 from ...graphs.errors import Code, JackfieldError
-from .failures import INTERRUPTED, PIPE_CLOSED, Invocation, of_bug, show_error
+from ..faults import unwritable
+from .failures import INTERRUPTED, PIPE_CLOSED, TERMINATED, Invocation, of_bug, show_error
 
 
 class Listed(NamedTuple):
@@ -83,6 +85,14 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and answer its exit code: 0 success, 1 findings, else by the error's code."""
     invocation = Invocation()
+    terminated: list[int] = []
+
+    def terminate(number: int, frame: object) -> None:
+        """A termination ends a command as Ctrl-C does, whoever handles that now."""
+        terminated.append(number)
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, terminate)
     try:
         result = cli.main(arguments, prog_name="jackfield", standalone_mode=False, obj=invocation)
         sys.stdout.flush()
@@ -96,13 +106,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except BrokenPipeError:
         # Whoever read our rows has enough. Python would complain once more when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return PIPE_CLOSED
     except (KeyboardInterrupt, click.Abort):
         show_error(JackfieldError(Code.CANCELLED, "Cancelled.", "Nothing is left running."), invocation.as_json)
-        return INTERRUPTED
+        return TERMINATED if terminated else INTERRUPTED
+    except OSError as error:
+        if error.filename is None:
+            _leave_stdout()
+        failure = unwritable(error.filename or "Standard output", error)
+        show_error(failure, invocation.as_json)
+        return failure.exit_code
     except Exception as error:
         failure = of_bug(error)
         show_error(failure, invocation.as_json)
         return failure.exit_code
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return result if isinstance(result, int) else 0
+
+
+def _leave_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

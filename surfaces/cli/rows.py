@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -18,6 +18,7 @@ from ...engine.json_rows import json_rows, json_value
 from ...graphs.errors import Code, JackfieldError
 from ...nodes.table import Table
 from ..answers import in_parts
+from ..faults import unwritable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,7 @@ FORMATS: Final = ("table", "json", "ndjson", "csv", "arrow", "parquet")
 BINARY: Final = ("arrow", "parquet")
 BY_SUFFIX: Final = {
     ".json": "json", ".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv",
-    ".arrow": "arrow", ".arrows": "arrow", ".parquet": "parquet",
+    ".arrow": "arrow", ".arrows": "arrow", ".parquet": "parquet", ".txt": "table",
 }  # fmt: skip
 # A cell may hold what an upstream wrote: control characters must not reach the terminal.
 CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {10: "\\n", 13: "\\r", 9: "\\t"}
@@ -37,8 +38,18 @@ GROUP_ROWS: Final = 122_880  # in a group of a Parquet file, as DuckDB makes the
 
 
 def format_for(chosen: str | None, output: Path | None) -> str:
-    """The chosen format, else what the file's name says, else a table. Raises VALIDATION_INVALID_PARAMS."""
-    name = chosen or (BY_SUFFIX.get(output.suffix.lower(), "table") if output else "table")
+    """The chosen format, else what the file's name says, else a table. Raises VALIDATION_INVALID_PARAMS.
+
+    A name that says something else is refused: a table under the name of a spreadsheet opens nowhere.
+    """
+    name = chosen or (BY_SUFFIX.get(output.suffix.lower()) if output else "table")
+    if name is None:
+        raise JackfieldError(
+            Code.VALIDATION_INVALID_PARAMS,
+            f"'{output}' does not say in which format to write.",
+            f"End its name in one of {', '.join(BY_SUFFIX)}, or say --format. "
+            "`jackfield save` writes SQLite and DuckDB files.",
+        )
     if name in BINARY and output is None and sys.stdout.isatty():
         raise JackfieldError(
             Code.VALIDATION_INVALID_PARAMS,
@@ -55,14 +66,17 @@ def _target(output: Path | None) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
     draft = output.with_name(f"{output.name}.{os.getpid()}.jackfield-tmp")
     try:
+        output.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as file:
             yield file
         draft.replace(output)
+    except OSError as error:
+        raise unwritable(str(output), error) from None
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def write_rows(rows: pa.Table, format: str, output: Path | None) -> None:

@@ -25,7 +25,7 @@ FORMS = {
 def test_rows_are_found_in_every_form_of_json(process: Cli, tmp_path: Path, form: str) -> None:
     outcome = process("save", "out.parquet", "-", cwd=tmp_path, input=FORMS[form])
     assert outcome.code == 0, outcome.err
-    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]  # type: ignore[no-untyped-call]
+    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
 
 
 def test_one_object_is_one_record_indented_or_not(process: Cli, tmp_path: Path) -> None:

@@ -68,3 +68,40 @@ def test_python_refuses_it_too_and_a_tool_that_another_graph_calls(tmp_path: Pat
     with pytest.raises(jf.JackfieldError) as nested:
         jf.run(tmp_path / "caller.bgl.json")
     assert nested.value.details["finding"]["code"] == "PORT_UNKNOWN"
+
+
+def test_an_input_that_the_graph_does_not_have_is_refused_with_the_near_one(cli: Cli, tmp_path: Path) -> None:
+    sound = json.loads(board(tmp_path, "rows").read_text())
+    sound["nodes"][0]["configuration"]["schema"]["properties"] = {"least": {"type": "integer", "default": 1}}
+    path = tmp_path / "cities.bgl.json"
+    path.write_text(json.dumps(sound))
+    outcome = cli("run", path, "leest=5", "--format", "json")
+    assert outcome.code == 2
+    assert (outcome.error["message"], outcome.error["hint"]) == (
+        "The graph has no input 'leest'.",
+        "Did you mean 'least'?",
+    )
+    with pytest.raises(jf.JackfieldError, match="has no input 'leest'"):
+        jf.run(path, leest=5)
+
+
+def test_what_a_command_line_gives_wrongly_is_said_in_its_own_words(cli: Cli, tmp_path: Path) -> None:
+    sound = json.loads(board(tmp_path, "rows").read_text())
+    sound["nodes"][0]["configuration"]["schema"]["properties"] = {"least": {"type": "integer", "default": 1}}
+    path = tmp_path / "cities.bgl.json"
+    path.write_text(json.dumps(sound))
+    twice = cli("run", path, "least=1", "least=2")
+    assert (twice.code, "'least' is given twice" in twice.err) == (2, True)
+    word = cli("run", path, "least=x")
+    assert word.code == 2
+    assert "hint: Write it such as least=3." in word.err
+    absent = cli("run", path, "--args", "@nofile")
+    assert absent.code == 2
+    assert "--args names the file 'nofile', which cannot be read: No such file or directory." in absent.err
+
+
+def test_an_option_that_a_call_does_not_have_is_refused_at_once(tmp_path: Path) -> None:
+    with jf.open(board(tmp_path, "rows")) as cities:
+        with pytest.raises(jf.JackfieldError, match="Did you mean 'timeout_s'") as caught:
+            cities.cities.using(timeoutt=5)
+        assert caught.value.code is jf.Code.VALIDATION_INVALID_PARAMS
