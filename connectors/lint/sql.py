@@ -11,6 +11,7 @@ from ...graphs.findings import Finding
 from ...nodes.http.binding import names_in
 from ...nodes.sqltext import read_only
 from ...nodes.sqltext.parameters import bound, names_in_strings
+from ...nodes.sqltext.reserved import reserved_names
 from ..native.compile import named_arguments
 from ..native.document import Tool
 from ..native.names import near
@@ -53,6 +54,19 @@ def _refusals(subject: Subject, statement: Statement) -> Iterator[Finding]:
         code = problem.code if problem.code in CODES else "SQL_NOT_A_QUERY"
         message = f"The SQL of '{tool.id}': {problem.message}"
         yield subject.finding(code, statement.pointer, message, problem.hint, tool.id, (problem.start, problem.end))
+    if statement.dialect == "duckdb":
+        yield from _reserved(subject, statement)
+
+
+def _reserved(subject: Subject, statement: Statement) -> Iterator[Finding]:
+    try:
+        found = list(reserved_names(statement.sql))
+    except JackfieldError:
+        return  # reported above
+    for word, start, end in found:
+        message = f"The SQL of '{statement.tool.id}' uses '{word}' as a name, and DuckDB keeps that word to itself."
+        hint = f'Quote it: "{word}".'
+        yield subject.finding("SQL_INVALID", statement.pointer, message, hint, statement.tool.id, (start, end))
 
 
 def _names(subject: Subject, statement: Statement) -> Iterator[Finding]:

@@ -100,6 +100,7 @@ FAULTS: list[tuple[str, list[Change], str]] = [
     ("TOOL_SHAPE_INVALID", [put("tools/0/at", "animals")], "rest source"),
     ("GRAPH_INVALID", [drop("tools/1/request"), put("tools/1/graph", {"nodes": 3, "edges": []})], "nodes"),
     ("SKILL_INVALID", [put("skills/0/tool_ids", ["list_animal"])], "'list_animal'"),
+    ("SQL_INVALID", [put(SQL, "SELECT desc FROM animals WHERE species = :species LIMIT 9")], "uses 'desc'"),
     ("FILTER_INVALID", [drop(SQL), put("tools/0/limit", "ten")], "'limit'"),
     ("DATA_PATH_INVALID", [put("sources/0/data_path", "items[")], "data_path"),
     ("EVALS_MISSING", [put("evals", "zoo.eval.yaml")], "zoo.eval.yaml"),
