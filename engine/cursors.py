@@ -1,7 +1,7 @@
 """The locked database's cursors. One that has a query's tables registered already is kept for the next such query.
 
-A kept cursor is lent only to a query over the very same rows under the same names, so what is registered on it was
-that query's to see anyway. Small rows that are asked again become TEMP tables of their cursor, which DuckDB reads in
+A kept cursor is lent only to a query over the very same rows under the same names, or when all its rows have been
+exchanged for the query's own (`slots`), so what is registered on it is that query's to see anyway. Small rows that are asked again become TEMP tables of their cursor, which DuckDB reads in
 two thirds of the time. That no query writes to them is `parse_tree`'s promise: a read-only transaction ignores them.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from .slots import Shape, Slot, shape_of
+from .slots import SLOT_BYTES, Shape, Slot, shape_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,11 +70,11 @@ class Lent:
     # Texts whose results were small when they ran here last, parsed.
     small: dict[str, duckdb.Statement] = field(default_factory=dict)
 
-    def refill(self, key: Key, rows: Rows) -> None:
+    def refill(self, key: Key, rows: Rows, size: int) -> None:
         """Exchange the rows for others of the same shape."""
         for name, slot in self.slots.items():
             slot.rows = rows[name]
-        self.key, self.rows, self.size = key, rows, sum(table.nbytes for table in rows.values())
+        self.key, self.rows, self.size = key, rows, size
 
     def begin(self, *, now: bool) -> None:
         """Begin to read. A transaction may go on over queries, but for one that asks `now` what time it is."""
@@ -113,14 +113,15 @@ class Cursors:
     def lend(self, rows: Rows) -> Lent:
         """A cursor that nobody else uses, on which `rows` are registered and no other tables are."""
         key = tuple((name, _identity(rows[name])) for name in sorted(rows))
-        shape = shape_of(rows)
+        size = sum([table.nbytes for table in rows.values()])
+        shape = shape_of(rows) if size <= SLOT_BYTES else None
         with self._lock:
             kept = self._kept.pop(key, None) or self._slotted(shape)
             if kept is not None:
                 self._size -= kept.size
             root = self._root = self._root or self._open()
         if kept is not None and kept.key != key:
-            kept.refill(key, rows)
+            kept.refill(key, rows, size)
             return kept
         if kept is not None:
             kept.uses += 1
@@ -131,7 +132,6 @@ class Cursors:
         slots = {name: Slot(table) for name, table in rows.items()} if shape is not None else {}
         for name, table in rows.items():
             cursor.register(name, slots.get(name) or _with_columns(table))
-        size = sum(table.nbytes for table in rows.values())
         return Lent(cursor, root, key, rows, size, shape=shape, slots=slots)
 
     def _slotted(self, shape: Shape | None) -> Lent | None:

@@ -33,9 +33,7 @@ class Slot:
 
 def shape_of(rows: Mapping[str, pa.Table]) -> Shape | None:
     """The same for tables that fit the same slots: their names and columns, to the last detail. None: no slots."""
-    if not rows or sum(table.nbytes for table in rows.values()) > SLOT_BYTES:
-        return None
-    if not all(_is_plain(table) for table in rows.values()):
+    if not rows or not all(_is_plain(table) for table in rows.values()):
         return None
     return tuple((name, rows[name].schema.serialize().to_pybytes()) for name in sorted(rows))
 

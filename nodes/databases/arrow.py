@@ -112,14 +112,19 @@ def _within_calendar(array: Array) -> Array:
     days = pa.types.is_date32(array.type)
     numbers = array.view(pa.int32() if days else pa.int64())
     first, last = DAYS if days else MICROSECONDS
-    ends = pc.min_max(numbers)
-    low, high = ends["min"].as_py(), ends["max"].as_py()
-    if low is None or (low >= first and high <= last):
-        return array
+    if len(array) <= FEW:
+        if all(number is None or first <= number <= last for number in numbers.to_pylist()):
+            return array
+    else:
+        ends = pc.min_max(numbers)
+        low, high = ends["min"].as_py(), ends["max"].as_py()
+        if low is None or (low >= first and high <= last):
+            return array
     within = pc.and_(pc.greater_equal(numbers, first), pc.less_equal(numbers, last))
     return pc.if_else(within, numbers, None).view(array.type)
 
 
+FEW = 16  # of so few values a kernel of Arrow costs more than Python does
 _EPOCH = date(1970, 1, 1)
 DAYS = ((date(1, 1, 1) - _EPOCH).days, (date(9999, 12, 31) - _EPOCH).days)
 _DAY = 86_400_000_000
