@@ -1,8 +1,9 @@
 """The locked database's cursors. One that has a query's tables registered already is kept for the next such query.
 
 A kept cursor is lent only to a query over the very same rows under the same names, or when all its rows have been
-exchanged for the query's own (`slots`), so what is registered on it is that query's to see anyway. Small rows that are asked again become TEMP tables of their cursor, which DuckDB reads in
-two thirds of the time. That no query writes to them is `parse_tree`'s promise: a read-only transaction ignores them.
+exchanged for the query's own (`slots`), so what is registered on it is that query's to see anyway. Small rows that are
+asked again become TEMP tables of their cursor, which DuckDB reads in two thirds of the time. That no query writes to
+them is `parse_tree`'s promise: a read-only transaction ignores them.
 """
 
 from __future__ import annotations
