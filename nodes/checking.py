@@ -13,7 +13,7 @@ from ..graphs.findings import Finding, Place, Severity
 from ..graphs.model import Graph, Node
 from ..graphs.pointers import pointer as pointer_to
 from ..graphs.positions import Document
-from .base import NodeType, Ports
+from .base import NodeType, OpenConfiguration, Ports
 
 Kinds = Mapping[str, NodeType[Any]]
 
@@ -47,8 +47,25 @@ def _configurations(
             at = Place(file, where) if document is None else document.place(where)
             message = f"Node '{node.id}' ({node.type}): {message}"
             yield Finding("CONFIG_INVALID", Severity.ERROR, message, at, hint, subject=node.id)
+        for field, close in _misspelt(kind, node, wired):
+            where = f"{pointer}/nodes/{index}/configuration{pointer_to(field)}"
+            at = Place(file, where) if document is None else document.place(where, key=True)
+            message = (
+                f"Node '{node.id}' ({node.type}): '{field}' is no field of its own, and is passed on as an argument."
+            )
+            yield Finding("CONFIG_INVALID", Severity.WARNING, message, at, f"Did you mean '{close}'?", subject=node.id)
     for name, subgraph in graph.graphs.items():
         yield from _configurations(subgraph, kinds, file, document, pointer + pointer_to("graphs", name))
+
+
+def _misspelt(kind: NodeType[Any], node: Node, wired: set[str]) -> Iterator[tuple[str, str]]:
+    """Fields of an open configuration that are nearly one of its own: any may be an argument, and so be meant."""
+    own = [field.alias or name for name, field in kind.configuration.model_fields.items()]
+    if issubclass(kind.configuration, OpenConfiguration):
+        free = [name for name in own if name not in node.configuration and name not in wired]
+        for field in node.configuration:
+            if field not in own and (near := get_close_matches(field, free, 1, 0.8)):
+                yield field, near[0]
 
 
 def problems(kind: NodeType[Any], node: Node, wired: frozenset[str] = frozenset()) -> Iterator[tuple[str, str, str]]:

@@ -14,17 +14,16 @@ from sqlglot import exp
 from .tokens import tokens
 from .tree import tree
 
-RESERVED: Final = frozenset(
-    """
-    all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check
-    collate collation column concurrently constraint create cross default deferrable desc describe distinct do else end
-    except fetch for foreign freeze from full glob group having ilike in initially inner intersect into is isnull join
-    lambda lateral leading left like limit natural not notnull offset on only or order outer overlaps pivot
-    pivot_longer pivot_wider placing positional primary qualify references returning right select semi show similar
-    some summarize symmetric table tablesample then to trailing union unique unpack unpivot using variadic verbose when
-    where window with
-    """.split()  # noqa: SIM905: a list of words reads as one
-)
+_WORDS: Final = """
+all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check
+collate collation column concurrently constraint create cross default deferrable desc describe distinct do else end
+except fetch for foreign freeze from full glob group having ilike in initially inner intersect into is isnull join
+lambda lateral leading left like limit natural not notnull offset on only or order outer overlaps pivot
+pivot_longer pivot_wider placing positional primary qualify references returning right select semi show similar
+some summarize symmetric table tablesample then to trailing union unique unpack unpivot using variadic verbose when
+where window with
+"""
+RESERVED: Final = frozenset(_WORDS.split())
 
 
 def reserved_names(sql: str) -> Iterator[tuple[str, int, int]]:

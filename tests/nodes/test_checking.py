@@ -5,6 +5,7 @@ import pytest
 
 from jackfield.connectors import catalog
 from jackfield.graphs.bgl import from_json
+from jackfield.graphs.findings import Severity
 from jackfield.graphs.model import Json
 from jackfield.graphs.positions import caret, read
 from jackfield.nodes import NODE_TYPES, registry
@@ -86,3 +87,16 @@ def test_every_kind_has_a_name_of_its_own_and_a_description() -> None:
     names = [kind.name for kind in NODE_TYPES]
     assert len(set(names)) == len(names)
     assert [kind.name for kind in NODE_TYPES if not kind.description] == []
+
+
+def test_a_field_of_map_that_is_nearly_one_of_its_own_is_warned_of() -> None:
+    text = """{"nodes": [{"id": "input", "type": "input"},
+      {"id": "each", "type": "map", "configuration": {"tool": "zoo/find", "colunm": "id", "species": "cat"}},
+      {"id": "output", "type": "output"}],
+      "edges": [{"from": "input", "out": "rows", "to": "each", "in": "items"},
+                {"from": "each", "out": "rows", "to": "output", "in": "rows"}]}"""
+    document = read(text)
+    found = check_graph(from_json(document.value), registry(), document=document)
+    (warned,) = [one for one in found if one.code == "CONFIG_INVALID"]
+    assert (warned.severity, warned.hint) == (Severity.WARNING, "Did you mean 'column'?")
+    assert warned.place.pointer == "/nodes/1/configuration/colunm"
