@@ -22,6 +22,7 @@ from .table import Table
 
 EffectName = Literal["pure", "reads", "writes", "asks"]
 VALUE: Final = "value"
+MOST_SHOWN: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,13 @@ def _declared(function: Callable[..., Any], name: str, effect: Effect, thread: b
         chosen = {p.name: values[p.name] for p in inputs if p.name in values}
         first = [chosen.pop(p.name, p.default) for p in positional]
         settings = {p.name: getattr(config, p.name) for p in options}
-        return give(await call(*first, **chosen, **settings, **dict.fromkeys(contexts, context)), name)
+        try:
+            result = await call(*first, **chosen, **settings, **dict.fromkeys(contexts, context))
+        except JackfieldError:
+            raise
+        except Exception as error:
+            raise _raised(context.node, name, error) from error
+        return give(result, f"Node '{context.node}' ({name})")
 
     description = (inspect.getdoc(function) or name).splitlines()[0]
     return FunctionType(name, description, effect, configuration, ports, run, function=function)
@@ -133,7 +140,7 @@ def _by_key(result: Any, name: str) -> Outputs:
         return dict(result)
     raise JackfieldError(
         Code.TYPE_MISMATCH,
-        f"'{name}' promises a dictionary with a key for each output, and returned a {type(result).__name__}.",
+        f"{name} promises a dictionary with a key for each output, and returned a {type(result).__name__}.",
         "Return a dictionary, or annotate what it returns.",
     )
 
@@ -149,6 +156,21 @@ def _caller(function: Callable[..., Any], thread: bool) -> Callable[..., Awaitab
         return await in_thread(lambda: function(*args, **kwargs))
 
     return threaded if thread else inline
+
+
+def _raised(node: str, name: str, error: Exception) -> JackfieldError:
+    """What a function raised, in its own words: its author reads them. Whoever shows it hides the secrets in it."""
+    text = str(error)[:MOST_SHOWN]
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" It was raised in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}." if trace else ""
+    return JackfieldError(
+        Code.SOURCE_ERROR,
+        f"Node '{node}' ({name}) raised {type(error).__name__}{': ' if text else ''}{text}",
+        f"Correct the function, or let it raise a JackfieldError with a code and a hint.{where}",
+        {"node": node, "type": type(error).__name__},
+    )
 
 
 def _unfit(name: str, why: str, hint: str) -> JackfieldError:

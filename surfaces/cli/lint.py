@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from ...connectors.lint import lint_all
+from ...connectors.lint import in_order, lint_all
 from ...connectors.lint.subject import Columns
-from ...graphs.findings import Severity, has_errors
+from ...graphs.findings import Finding, Severity, has_errors
 from .failures import errors_as_json
 from .findings import FORMATS
 
@@ -25,13 +25,15 @@ def command(paths: tuple[Path, ...], format: str, online: bool, strict: bool) ->
     """
     errors_as_json(format == "json")
     chosen = paths or (Path(),)
-    linted = lint_all(chosen, columns=_columns(chosen) if online else None)
-    click.echo(FORMATS[format](linted.findings, linted.texts))
-    warned = any(finding.severity is Severity.WARNING for finding in linted.findings)
-    return int(has_errors(linted.findings) or (strict and warned))
+    refused: list[Finding] = []
+    linted = lint_all(chosen, columns=_columns(chosen, refused) if online else None)
+    findings = in_order([*linted.findings, *refused])
+    click.echo(FORMATS[format](findings, linted.texts))
+    warned = any(finding.severity is Severity.WARNING for finding in findings)
+    return int(has_errors(findings) or (strict and warned))
 
 
-def _columns(paths: tuple[Path, ...]) -> Columns:
+def _columns(paths: tuple[Path, ...], refused: list[Finding]) -> Columns:
     from ..columns import real_columns
 
-    return real_columns(paths, lambda text: click.echo(text, err=True))
+    return real_columns(paths, lambda text: click.echo(text, err=True), refused)

@@ -92,19 +92,19 @@ async def test_a_function_that_returns_no_promised_dictionary_is_told() -> None:
     def liar(x: int) -> dict[str, int]:
         return x  # type: ignore[return-value]
 
-    with pytest.raises(JackfieldError, match=r"'liar' promises a dictionary .* returned a int") as failed:
+    with pytest.raises(JackfieldError, match=r"Node 'f' \(liar\) promises a dictionary .* returned a int") as failed:
         await run(liar, {}, Edge("in", "f", "x", "x"), Edge("f", "out", "*"), x=1)
     assert failed.value.code is Code.TYPE_MISMATCH
 
 
-async def test_an_exception_of_a_function_is_an_internal_error_that_keeps_its_cause() -> None:
+async def test_an_exception_of_a_function_is_its_nodes_failure_and_keeps_its_cause() -> None:
     @node()
     def broken(x: int) -> int:
         return x // 0
 
     with pytest.raises(JackfieldError, match="ZeroDivisionError") as failed:
         await run(broken, {}, Edge("in", "f", "x", "x"), Edge("f", "out", "*"), x=1)
-    assert failed.value.code is Code.INTERNAL_ERROR
+    assert failed.value.code is Code.SOURCE_ERROR
     assert isinstance(failed.value.__cause__, ZeroDivisionError)
 
 

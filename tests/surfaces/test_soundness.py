@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import jackfield as jf
+from jackfield.nodes.base import Context
 
 from .conftest import Cli
+from .test_call import connector
 
 BOARD: dict[str, Any] = {
     "title": "Cities",
@@ -105,3 +107,30 @@ def test_an_option_that_a_call_does_not_have_is_refused_at_once(tmp_path: Path) 
         with pytest.raises(jf.JackfieldError, match="Did you mean 'timeout_s'") as caught:
             cities.cities.using(timeoutt=5)
         assert caught.value.code is jf.Code.VALIDATION_INVALID_PARAMS
+
+
+@jf.node()
+def broken(city: str, context: Context) -> str:
+    raise ZeroDivisionError(f"no {city} with {context.secrets.value('TOKEN')}")
+
+
+def test_what_an_authors_function_raises_is_told_in_its_words_without_secrets(tmp_path: Path) -> None:
+    with jf.graph("cities") as cities:
+        cities.output(cities.apply(broken, city=cities.input("city")))
+    with pytest.raises(jf.JackfieldError) as caught:
+        jf.run(cities, city="Oslo", variables={"TOKEN": "sk-abc123def456"})
+    assert caught.value.message.startswith("Node 'broken' (broken) raised ZeroDivisionError: no Oslo with ***")
+    assert "report it" not in str(caught.value)
+    assert "It was raised in broken, line " in caught.value.hint
+
+
+def test_lint_online_finds_a_file_that_is_not_there_at_its_source(cli: Cli, tmp_path: Path) -> None:
+    tool = {"id": "list_all", "name": "List all", "category": "READ", "description": "Return every row, up to five.",
+            "sql": "SELECT city FROM cities LIMIT 5", "parameters": []}  # fmt: skip
+    path = connector(tmp_path, [{"id": "cities", "type": "csv", "path": "./cities.csv"}], [tool])
+    outcome = cli("lint", path, "--online", "--format", "json")
+    assert outcome.code == 1
+    (found,) = [one for one in outcome.json["findings"] if one["code"] == "SOURCE_NOT_READABLE"]
+    assert (found["pointer"], found["line"], found["subject"]) == ("/sources/0", 1, "cities")
+    (tmp_path / "cities.csv").write_text("city\nOslo\n")
+    assert cli("lint", path, "--online").code == 0
