@@ -1,7 +1,7 @@
 """One JSON Schema of a native connector file, made from the declarations: for editors, forms and `jackfield schema`.
 
 Sources and saves are the fields of their kinds, whatever kinds there are. The schema is that of the first spelling,
-the one to write; `read` takes the second too.
+the one to write, and of the filter form of the second, marked as deprecated; `read` takes all of the second.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from . import document as fields
+from .filter_form import FilterForm
 from .kinds import FILE_FORMATS, request_model, save_models, source_models
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -74,6 +75,8 @@ def _named(name: str, identity: Mapping[str, Any], own: Mapping[str, Any]) -> di
 def _tool(definitions: dict[str, Any]) -> dict[str, Any]:
     tool = _object(fields.Tool, definitions)
     tool["properties"]["request"] = {"type": "object", **_object(request_model(), definitions)}
+    form = _object(FilterForm, definitions)["properties"]
+    tool["properties"] |= {name: {**schema, "deprecated": True} for name, schema in form.items()}
     return {"type": "object", **tool, "additionalProperties": False}
 
 

@@ -55,13 +55,18 @@ def test_it_says_each_type_of_source_and_save() -> None:
         put("saves/0/type", "parket"),
         put("skills/0/id", "No"),
         put("tools/1/request/method", "BREW"),
+        put("tools/0/filter_groups", [{"condition": []}]),
+        put("tools/0/filter_groups", [{"conditions": [{"field": "a", "operator": "=>", "value": 1}]}]),
+        put("tools/0/return_fields", [{"field": "a", "aggregation": "summ"}]),
+        put("tools/0/order_by", [{"field": "a", "direction": "DOWN"}]),
+        put("tools/0/parameters/0/required", "yes"),
     ],
 )
 def test_what_the_schema_refuses_lint_refuses(validator: Any, change: Change) -> None:
     document = sound(change)
     assert list(validator.iter_errors(document))
     errors = [f for f in lint(json.dumps(document)) if f.severity is Severity.ERROR]
-    assert {"MISSING_FIELD", "INVALID_VALUE"} & {f.code for f in errors}
+    assert {"MISSING_FIELD", "INVALID_VALUE", "FILTER_INVALID"} & {f.code for f in errors}
 
 
 def test_the_sound_document_fits(validator: Any) -> None:
