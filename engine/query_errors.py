@@ -20,6 +20,8 @@ HEADING: Final = re.compile(
 )
 FATAL: Final = re.compile(r"\b(?:INTERNAL|FATAL) Error: |database has been invalidated")
 SOURCE_COLUMN: Final = re.compile(r"casting from source column (\S+)")
+COMPARED: Final = re.compile(r"Cannot compare values of type (?P<one>\S+) and (?:values of )?type (?P<other>\S+)")
+MOMENTS: Final = {"DATE": "date", "TIMESTAMP": "timestamp", "TIME": "time"}
 MAX_MESSAGE: Final = 600
 
 Schemas = Mapping[str, Sequence[str]]
@@ -67,9 +69,21 @@ def translated(error: BaseException, sql: str, columns: Schemas, empty: Sequence
         return JackfieldError(Code.TYPE_MISMATCH, message, hint, details)
     if kind == "Permission":
         return JackfieldError(Code.QUERY_INVALID, "The SQL asks for what a tool may not do: files, settings, network.")
+    if kind == "Binder" and (pair := COMPARED.search(text)):
+        return _incomparable(pair["one"], pair["other"], message, details)
     if kind in ("Catalog", "Binder", "Invalid Input", "Invalid type", "Not implemented"):
         return JackfieldError(Code.QUERY_INVALID, message, _further(text), details)
     return JackfieldError(Code.INTERNAL_ERROR, f"The database failed: {message}", "", details)
+
+
+def _incomparable(one: str, other: str, message: str, details: Mapping[str, Any]) -> JackfieldError:
+    """Text beside a moment is most often a source's column that nobody declared."""
+    word = next((MOMENTS[kind] for kind in (one, other) if kind in MOMENTS), "")
+    if word and "VARCHAR" in (one, other):
+        hint = f"Declare the column as {word} in the source's `schema`, or cast it: CAST(column AS {word.upper()})."
+    else:
+        hint = "Cast one side to the type of the other."
+    return JackfieldError(Code.QUERY_INVALID, message, hint, details)
 
 
 def no_table(name: str, columns: Schemas) -> JackfieldError:

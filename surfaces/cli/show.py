@@ -66,6 +66,11 @@ def _lines(connector: Connector, only: str | None) -> list[str]:
     for skill in skills:
         lines.append(f"  {signature(skill)}")
         lines.extend(_wrapped(skill.description, "      "))
+        if skill.tool_ids:
+            lines.extend(_wrapped(f"tools: {', '.join(skill.tool_ids)}", "        "))
+        for step in skill.steps:
+            given = ", ".join(f"{name}={value}" for name, value in step.params.items())
+            lines.extend(_wrapped(f"step {step.alias}: {step.tool}({given})", "        "))
     return lines
 
 

@@ -26,10 +26,10 @@ STEPS = [
 ]
 SKILLS = [
     {"id": "sell", "name": "Sell", "description": "List sales, then keep all.", "prompt_template": "Sell.",
-     "tools": ["list_sales", "keep_sales"], "steps": STEPS,
+     "tool_ids": ["list_sales", "keep_sales"], "steps": STEPS,
      "parameters": [{"name": "kind", "type": "string", "description": "Exact kind", "required": True}]},
     {"id": "tell", "name": "Tell", "description": "Tell of the sales.", "prompt_template": "Tell of them.",
-     "tools": ["list_sales"], "parameters": []},
+     "tool_ids": ["list_sales"], "parameters": []},
 ]  # fmt: skip
 
 
@@ -100,3 +100,20 @@ def test_a_graph_file_is_planned_by_its_own_nodes(cli: Cli, tmp_path: Path) -> N
     outcome = cli("plan", board(tmp_path, "rows"), "cities")
     assert outcome.code == 0, outcome.err
     assert "the rows stand in the connector" in outcome.out
+
+
+def test_show_lists_the_tools_and_steps_of_a_skill(cli: Cli, shop: Path) -> None:
+    shown = cli("show", shop, "sell").out
+    assert "tools: list_sales, keep_sales" in shown
+    assert "step books: list_sales(kind={{skill.input.kind}})" in shown
+    assert "step kept: keep_sales()" in shown
+
+
+def test_text_beside_a_date_says_how_the_column_becomes_a_date(cli: Cli, tmp_path: Path) -> None:
+    rows = [{"id": 1, "day": "1 March"}]
+    tool = {**TOOLS[0], "id": "since", "name": "Since", "sql": "SELECT id FROM sales WHERE day >= :since",
+            "parameters": [{"name": "since", "type": "date", "required": True}]}  # fmt: skip
+    path = connector(tmp_path, [{"id": "sales", "type": "rows", "rows": rows}], [tool])
+    outcome = cli("call", path, "since", "since=2026-03-01", "--format", "json")
+    assert outcome.error["code"] == "QUERY_INVALID"
+    assert "Declare the column as date in the source's `schema`, or cast it" in outcome.error["hint"]
