@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from adbc_driver_manager import AdbcStatement, dbapi
 
+NO_FILE: Final = "/dev/null/none"  # cannot be: of /dev/null itself libpq would say on stderr that it is no plain file
 REMEMBERED: Final = 64
 KEEPALIVE: Final = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
 
@@ -34,7 +35,7 @@ def uri(dsn: Dsn, *, read_only: bool, timeout_s: float | None) -> str:
     if timeout_s is not None:
         settings.append(f"-c statement_timeout={int((timeout_s + GRACE_S) * 1000)}")
     # Whatever our own account has set for Postgres is not the connector's: passwords, services, certificates.
-    query = {"sslmode": dsn.tls, "connect_timeout": "10", "application_name": "jackfield", "passfile": "/dev/null"}
+    query = {"sslmode": dsn.tls, "connect_timeout": "10", "application_name": "jackfield", "passfile": NO_FILE}
     query |= {"gssencmode": "disable", "client_encoding": "UTF8", **KEEPALIVE}
     if dsn.ca is not None:
         query["sslrootcert"] = str(dsn.ca)

@@ -117,3 +117,13 @@ def appears(folder: Path, pattern: str, within: float = 30.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def test_a_database_that_is_away_leaves_nothing_but_our_own_words_on_stderr(process: Cli, tmp_path: Path) -> None:
+    dsn = "postgresql://ada@127.0.0.1:9/zoo"
+    path = connector(tmp_path, [{"id": "animals", "type": "postgres", "dsn": dsn, "table": "animals"}], [READ])
+    outcome = process("call", path, "list_animals")
+    assert outcome.code == 3
+    assert outcome.err.startswith("SOURCE_UNREACHABLE: ")
+    assert "WARNING" not in outcome.err
+    assert "/dev/null" not in outcome.err
