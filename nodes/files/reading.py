@@ -60,9 +60,7 @@ def stream(
         files.close()
         close_more()
 
-    return Table.stream(
-        pa.RecordBatchReader.from_batches(inner.schema, reading), close=close, cancel=files.ending.tell
-    )
+    return Table.stream(pa.RecordBatchReader.from_batches(inner.schema, reading), close=close, cancel=files.ending.tell)
 
 
 def explained(error: Exception, files: Opened) -> Exception:
