@@ -44,20 +44,20 @@ class Stand:
 
     @property
     def egress(self) -> Egress:
-        raise NotImplementedError
+        raise AssertionError("a node fired alone reaches databases and saves, nothing else")
 
     @property
     def tables(self) -> Tables:
-        raise NotImplementedError
+        raise AssertionError("a node fired alone reaches databases and saves, nothing else")
 
     def subgraph(self, reference: str) -> Graph:
-        raise NotImplementedError
+        raise AssertionError("a node fired alone reaches databases and saves, nothing else")
 
     async def invoke(self, graph: Graph, inputs: Inputs) -> Outputs:
-        raise NotImplementedError
+        raise AssertionError("a node fired alone reaches databases and saves, nothing else")
 
     async def call_tool(self, tool: str, arguments: Inputs) -> Outputs:
-        raise NotImplementedError
+        raise AssertionError("a node fired alone reaches databases and saves, nothing else")
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self.events.append(("progress", {"done": done}))
