@@ -14,6 +14,7 @@ import anyio.lowlevel
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import ERROR_PORT
 from ..nodes.base import Context, Effect, Inputs, Outputs
+from .origins import located
 
 if TYPE_CHECKING:
     from .execution import Execution
@@ -153,9 +154,7 @@ async def _pause(execution: Execution, place: int, context: Context, error: Exce
 def _named(error: Exception, execution: Execution, place: int, context: Context) -> JackfieldError:
     """The error with its node. What is no JackfieldError is a bug, whose text may hold anything and is not shown."""
     if isinstance(error, JackfieldError):
-        if "node" not in error.details:
-            error.details = {**error.details, "node": context.node}
-        return error
+        return located(error, context, execution.plan.kinds[place], execution.plan.nodes[place].configuration)
     name = secrets.token_hex(4)
     failure = JackfieldError(
         Code.INTERNAL_ERROR,

@@ -6,14 +6,15 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
 from ..graphs.errors import Code, JackfieldError
 
 ENV_REFERENCE: Final = re.compile(r"\{\{\s*env:([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 HIDDEN: Final = "***"
 SHORTEST_HIDDEN: Final = 6  # shorter values would be found in ordinary words
 _PUBLIC: Final = re.compile(  # an address without user and query; a word such as eu-west-1 or production
@@ -25,6 +26,21 @@ _CONTROL: Final = re.compile(r"[\r\n\0]")
 def references(text: str) -> tuple[str, ...]:
     """The variables that `text` names, in order, each once."""
     return tuple(dict.fromkeys(ENV_REFERENCE.findall(text)))
+
+
+def demands(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """(field, variable) for each variable that a configuration asks for, in order; `auth.secret_key` is a field."""
+    if isinstance(value, str):
+        for name in references(value):
+            yield field, name
+        if field.endswith("secret_key") and VARIABLE.fullmatch(value):
+            yield field, value
+    elif isinstance(value, Mapping):
+        for name, held in value.items():
+            yield from demands(held, f"{field}.{name}" if field else str(name))
+    elif isinstance(value, list | tuple):
+        for held in value:
+            yield from demands(held, field)
 
 
 class EnvironmentSecrets:

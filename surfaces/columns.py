@@ -76,13 +76,14 @@ def _key(source: Source) -> str:
 
 
 async def _ask(app: App, connector: Connector, source: Source) -> tuple[str, ...]:
+    """The names of the columns of one row. The node has the source's id, since an error is going to name it."""
     graph = Graph(
         (
-            Node("pushdown", "pushdown", {"sql": "SELECT * FROM source LIMIT 1", "tables": ["source"]}),
-            Node("source", source.type, dict(source.configuration)),
-            Node("output", "output"),
+            Node("$pushdown", "pushdown", {"sql": "SELECT * FROM source LIMIT 1", "tables": ["source"]}),
+            Node(source.id, source.type, dict(source.configuration)),
+            Node("$output", "output"),
         ),
-        (Edge("pushdown", "source", "source", SCAN), Edge("source", "output", ROWS, ROWS)),
+        (Edge("$pushdown", source.id, "source", SCAN), Edge(source.id, "$output", ROWS, ROWS)),
     )
     run = await app.run(graph, {}, connector=connector, timeout_s=PATIENCE_S)
     rows: Mapping[str, object] = run.values

@@ -80,6 +80,11 @@ class Dsn:
         """In words, for messages: no host, no user, no secret."""
         return f"{'Postgres' if self.engine == 'postgres' else 'MySQL'} database '{self.database}'"
 
+    @property
+    def endpoint(self) -> str:
+        """`host:port`, for the message that nobody answers there."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
     def digest(self, *more: object) -> str:
         """What tells this address and `more` from others; it does not give the password away."""
         parts = (self.engine, self.host, self.port, self.database, self.user, self.password, self.tls, self.ca, *more)

@@ -1,4 +1,7 @@
-"""What a failure of MySQL, MariaDB or the driver is called here. Messages carry the server's words, not the address."""
+"""What a failure of MySQL, MariaDB or the driver is called here. Messages carry the server's words.
+
+The address stands in a message only where nothing answers there: then host and port, and no more of it.
+"""
 
 from __future__ import annotations
 
@@ -92,13 +95,17 @@ def _connecting(number: int, words: str, dsn: Dsn) -> JackfieldError:
     if number == 2026 or "ssl" in words.lower() or "certificate" in words.lower():
         return JackfieldError(
             Code.SOURCE_UNREACHABLE,
-            f"No TLS connection to the {dsn.place} as '{dsn.tls}' asks for it.",
+            f"No TLS connection to the {dsn.place} at {dsn.endpoint} as '{dsn.tls}' asks for it.",
             "Check `sslmode` and `sslrootcert`, and whether the server has TLS on.",
         )
     if number == 1040:
-        return unreachable(f"No connection to the {dsn.place}", "the server has too many connections")
+        return _unanswered(dsn, "the server has too many connections")
     why = "Connection refused" if "Errno 111" in words else "no such host" if "not known" in words else ""
-    return unreachable(f"No connection to the {dsn.place}", why)
+    return _unanswered(dsn, why)
+
+
+def _unanswered(dsn: Dsn, words: str = "") -> JackfieldError:
+    return unreachable(f"No connection to the {dsn.place} at {dsn.endpoint}", words)
 
 
 def _said(error: BaseException) -> tuple[int, str]:

@@ -1,4 +1,7 @@
-"""What a failure of Postgres or its driver is called here. Messages carry the server's words, never the address."""
+"""What a failure of Postgres or its driver is called here. Messages carry the server's words.
+
+The address stands in a message only where nothing answers there: then host and port, and no more of it.
+"""
 
 from __future__ import annotations
 
@@ -103,15 +106,19 @@ def _connecting(said: str, dsn: Dsn) -> Exception:
     if "ssl" in low or "certificate" in low or "tls" in low:
         return JackfieldError(
             Code.SOURCE_UNREACHABLE,
-            f"No TLS connection to the {dsn.place} as '{dsn.tls}' asks for it.",
+            f"No TLS connection to the {dsn.place} at {dsn.endpoint} as '{dsn.tls}' asks for it.",
             "Check `sslmode` and `sslrootcert`, and whether the server has TLS on.",
         )
     for words in ("Connection refused", "timeout expired", "could not translate host name", "too many clients"):
         if words.lower() in low:
-            return unreachable(f"No connection to the {dsn.place}", words)
+            return _unanswered(dsn, words)
     if "starting up" in low or "shutting down" in low:
-        return unreachable(f"No connection to the {dsn.place}", "the server is starting up or shutting down")
-    return unreachable(f"No connection to the {dsn.place}")
+        return _unanswered(dsn, "the server is starting up or shutting down")
+    return _unanswered(dsn)
+
+
+def _unanswered(dsn: Dsn, words: str = "") -> JackfieldError:
+    return unreachable(f"No connection to the {dsn.place} at {dsn.endpoint}", words)
 
 
 def _words(error: Exception, said: str) -> str:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
-from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from ...connectors.model import Connector
 from ...graphs.findings import Severity
-from ...nodes.secrets import references
+from ...nodes.secrets import demands
 from ..app import App
 from ..settings import KEYS, Settings
 
 PACKAGES: Final = ("jackfield", "duckdb", "pyarrow", "adbc-driver-postgresql", "asyncmy", "httpx2", "mcp")
 EXTRAS: Final = {"deltalake": "delta", "pyiceberg": "iceberg"}
-VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @click.command("doctor")
@@ -84,20 +81,8 @@ def variables(connector: Connector) -> list[str]:
     """The environment variables that a connector's file names, in order."""
     if connector.path is None:
         return []
-    return list(dict.fromkeys(_named(json.loads(Path(connector.path).read_text("utf-8-sig")))))
-
-
-def _named(value: Any, field: str = "") -> Iterator[str]:
-    if isinstance(value, str):
-        yield from references(value)
-        if field.endswith("secret_key") and VARIABLE.fullmatch(value):
-            yield value
-    elif isinstance(value, Mapping):
-        for name, held in value.items():
-            yield from _named(held, name)
-    elif isinstance(value, list):
-        for held in value:
-            yield from _named(held)
+    document = json.loads(Path(connector.path).read_text("utf-8-sig"))
+    return list(dict.fromkeys(name for _, name in demands(document)))
 
 
 def _version(package: str) -> str:

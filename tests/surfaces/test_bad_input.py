@@ -64,7 +64,8 @@ CASES = {
     "wrong parameter type": Case("/good", 2, "VALIDATION_INVALID_PARAMS", ("most", "integer", "many"), "",
                                  arguments=("most=many",)),
     "missing parameter": Case("/good", 2, "VALIDATION_MISSING_FIELD", ("most", "required"), ""),
-    "missing secret": Case("/good", 2, "SECRET_MISSING", ("PET_TOKEN",), "export PET_TOKEN",
+    "missing secret": Case("/good", 2, "SECRET_MISSING", ("animals", "auth.secret_key", "PET_TOKEN"),
+                           "export PET_TOKEN",
                            (("auth", {"type": "bearer", "secret_key": "PET_TOKEN"}),)),
     "HTML instead of JSON": Case("/html", 3, "SOURCE_BAD_REPLY", ("animals", "JSON"), ""),
     "schema drift": Case("/drift", 3, "SCHEMA_CHANGED", ("species",), "",
@@ -167,6 +168,8 @@ def test_a_dead_host_is_unreachable(cli: Cli, tmp_path: Path) -> None:
         outcome = cli("call", path, "list_animals", "most=5", "--format", "json", "--timeout", 5)
         assert (outcome.code, outcome.error["code"]) == (3, "SOURCE_UNREACHABLE")
         assert outcome.error["hint"]
+        assert outcome.error["message"].startswith("Source 'animals' of connector '")
+        assert "127.0.0.1:9" in outcome.error["message"]
         assert "secret-word" not in outcome.err
 
 
