@@ -17,6 +17,7 @@ from ..graphs.findings import Finding, Place, Severity
 from .formats.base import Reading
 from .model import Connector, Skill, Tool
 from .native.names import near
+from .offer import Offer, offer_of
 from .reading import read_file
 
 # A connector says by its name that it is one; any other JSON file is looked into only where connectors are expected.
@@ -27,10 +28,11 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Catalog:
-    """Connectors by slug. `findings` are those of every file, also of files that could not be served."""
+    """Connectors by slug, in the order of their paths. `findings` are those of every file, also of files not served."""
 
     connectors: Mapping[str, Connector] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    offer: Offer = field(default_factory=Offer)
 
     def connector(self, slug: str) -> Connector:
         """Raises TOOL_NOT_FOUND with the near name."""
@@ -110,7 +112,8 @@ def assemble(readings: Mapping[Path, Reading | None], named: Iterable[Path] = ()
         holder = connectors.setdefault(connector.slug, connector)
         if holder is not connector:
             findings.append(_duplicate(connector, holder))
-    return Catalog(connectors, tuple(findings))
+    offer = offer_of(connectors.values())
+    return Catalog(connectors, (*findings, *offer.findings), offer)
 
 
 def discover(paths: PathLike | Iterable[PathLike]) -> dict[Path, bool]:

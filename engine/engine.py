@@ -103,8 +103,9 @@ class Engine:
         max_bytes: int | None = None,
         start: str = "",
         input_provider: InputProvider | None = None,
+        run_id: str = "",
     ) -> Run:
-        """Run `graph`: as a component to its first output, else until nothing can fire.
+        """Run `graph`: as a component to its first output, else until nothing can fire. `run_id` names the run.
 
         `listener` hears every event as it happens, also those of a run that fails. `input_provider` is asked for
         required inputs that are missing. With `stream` a table that comes out may be a stream: the run, with its
@@ -117,7 +118,7 @@ class Engine:
         timeout_s = settings.timeout_s if timeout_s is None else timeout_s
         now = anyio.current_time()
         run = RunState(
-            id=secrets.token_hex(8),
+            id=run_id or secrets.token_hex(8),
             services=self,
             trail=(trail := Trail("", listener)),
             budget=CountedBudget(max_rows or settings.max_rows, max_bytes or settings.max_bytes),

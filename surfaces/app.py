@@ -5,14 +5,12 @@ The command line, the Python API and every server stand on `App.call`; nothing b
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ..connectors import catalog as catalogs
 from ..connectors.catalog import Catalog
 from ..connectors.model import Connector, ResultShape, Skill, Tool
 from ..engine.environment import Environment
@@ -24,7 +22,8 @@ from ..nodes.blocking import in_thread
 from ..nodes.secrets import EnvironmentSecrets
 from . import settings as settings_module
 from .answers import CallResult, explained, read_whole, result_of, was_capped
-from .faults import not_found, of_finding, redacted
+from .faults import of_finding, redacted
+from .lookup import Lookup, load_catalog
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from ..engine.runs import Run
 
 LOCAL: Final = "local"
-BESIDE: Final = ("*.connector.json", "*.bgl.json")
 UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
 
 
@@ -59,10 +57,9 @@ class App:
         self.variables = variables
         self.secrets = EnvironmentSecrets(variables) if variables is not None else EnvironmentSecrets()
         self.paths = tuple(paths)
-        self.catalog: Catalog = load_catalog(self.paths, self.settings)
-        self._given = {connector.slug: connector for connector in connectors}
+        given = {connector.slug: connector for connector in connectors}
+        self.lookup = Lookup(load_catalog(self.paths, self.settings), self.settings, self.paths, given)
         self._kinds = tuple(kinds)
-        self._neighbours: Catalog | None = None
         self._sound: set[str] = set()
         self._engine: Engine | None = None
         self._results: ResultStore | None = None
@@ -102,6 +99,14 @@ class App:
         return self._engine
 
     @property
+    def catalog(self) -> Catalog:
+        return self.lookup.catalog
+
+    def adopt(self, catalog: Catalog) -> None:
+        """Serve `catalog` from now on. Calls under way go on in the one that they began with."""
+        self.lookup = replace(self.lookup, catalog=catalog)
+
+    @property
     def results(self) -> ResultStore:
         if self._results is None:
             from ..engine.results import ResultStore
@@ -123,23 +128,7 @@ class App:
 
     def connector(self, name: str) -> Connector:
         """The connector with this slug. Raises TOOL_NOT_FOUND with near names; CONFIG_INVALID if its file is broken."""
-        if name in self._given:
-            return self._given[name]
-        for catalog in (self.catalog, self.neighbours):
-            if name in catalog.connectors:
-                return catalog.connectors[name]
-        for finding in self.catalog.findings:
-            if finding.severity is Severity.ERROR and Path(finding.place.file).name.partition(".")[0] == name:
-                raise of_finding(finding)
-        raise not_found("connector", name, self.catalog.connectors)
-
-    @property
-    def neighbours(self) -> Catalog:
-        """The workspace's connectors and those beside the given ones: a file may call tools of its neighbours."""
-        if self._neighbours is None:
-            folders = {connector.folder for connector in self.catalog.connectors.values()}
-            self._neighbours = load_catalog((), self.settings, folders) if self.paths else self.catalog
-        return self._neighbours
+        return self.lookup.connector(name)
 
     def require_sound(self, graph: Graph, connector: Connector | None = None) -> None:
         """Raises CONFIG_INVALID with the first error that `lint` finds in `graph`, which is looked at once."""
@@ -154,17 +143,17 @@ class App:
 
     def find(self, connector: str, name: str) -> tuple[Connector, Tool | Skill]:
         """A connector's tool or skill. Raises TOOL_NOT_FOUND with near names."""
-        owner = self.connector(connector)
-        found = owner.tools.get(name) or owner.skills.get(name)
-        if found is None:
-            raise not_found("tool", name, [*owner.tools, *owner.skills], f" in connector '{connector}'")
-        return owner, found
+        return self.lookup.find(connector, name)
 
     def environment(
         self, connector: Connector | None = None, folder: Path | None = None, roots: Sequence[Path] = ()
     ) -> Environment:
         """All that a connector's graphs may reach, or a bare graph's that lies in `folder`; `roots` beside that."""
+        return self._environment(self.lookup, connector, folder, roots)
 
+    def _environment(
+        self, lookup: Lookup, connector: Connector | None, folder: Path | None = None, roots: Sequence[Path] = ()
+    ) -> Environment:
         def resolve(name: str) -> tuple[Graph, Environment]:
             slug, _, tool = name.rpartition("/")
             if not slug and connector is None:
@@ -173,9 +162,9 @@ class App:
                     f"'{name}' names no connector, and this graph belongs to none.",
                     "Write it as connector/tool.",
                 )
-            owner, found = self.find(slug or (connector.slug if connector else ""), tool)
+            owner, found = lookup.find(slug or (connector.slug if connector else ""), tool)
             self.require_sound(found.graph, owner)
-            return found.graph, self.environment(owner)
+            return found.graph, self._environment(lookup, owner)
 
         return Environment(
             connector=connector.slug if connector else "",
@@ -210,7 +199,40 @@ class App:
         `page` the table may be a stream, read while the call and its time limit go on: whoever reads it closes it.
         Errors are JackfieldError, and hold no secret.
         """
-        owner, found = self.find(connector, name)
+        owner, found = self.lookup.find(connector, name)
+        return await self.perform(
+            owner,
+            found,
+            arguments,
+            principal=principal,
+            page=page,
+            cursor=cursor,
+            bounded=bounded,
+            stream=stream,
+            timeout_s=timeout_s,
+            fresh=fresh,
+            idempotency_key=idempotency_key,
+            listener=listener,
+        )
+
+    async def perform(
+        self,
+        owner: Connector,
+        found: Tool | Skill,
+        arguments: Mapping[str, Any],
+        *,
+        principal: str = LOCAL,
+        page: int | None = None,
+        cursor: str | None = None,
+        bounded: bool = True,
+        stream: bool = False,
+        timeout_s: float | None = None,
+        fresh: bool = False,
+        idempotency_key: str = "",
+        listener: Listener | None = None,
+        run_id: str = "",
+    ) -> CallResult:
+        """`call`, of a tool or skill that has been found. `run_id` names the run; a new name when it is empty."""
         shape = found.result if isinstance(found, Tool) and bounded else UNBOUNDED
         category = found.category if isinstance(found, Tool) else "SKILL"
         if cursor is not None:
@@ -233,6 +255,7 @@ class App:
                 fresh=fresh,
                 idempotency_key=scoped(idempotency_key, found.key, arguments),
                 stream=stream and page is None,
+                run_id=run_id,
             )
         except JackfieldError as error:
             raise self.redacted(error) from error.__cause__
@@ -317,15 +340,3 @@ def model_kinds(settings: Settings) -> tuple[NodeType[Any], ...]:
 
     endpoint = ChatEndpoint(settings["model.url"], settings["model.name"], settings["model.secret_key"])
     return (skill_kind(endpoint),)
-
-
-def load_catalog(paths: Sequence[str | Path], settings: Settings, folders: Iterable[Path] = ()) -> Catalog:
-    """The connectors of `paths`, or of the workspace and `folders` when none is given.
-
-    Raises CONFIG_INVALID for a missing path.
-    """
-    if paths:
-        return catalogs.load(paths)
-    wanted = [str(settings.folder / path) for path in settings["connectors"]]
-    wanted += [str(folder / pattern) for folder in sorted(folders) for pattern in BESIDE]
-    return catalogs.load([path for path in wanted if Path(path).exists() or glob.glob(path, recursive=True)])

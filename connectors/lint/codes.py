@@ -31,6 +31,8 @@ CODES: Final[Mapping[str, LintCode]] = {
     "UNKNOWN_FIELD": LintCode(WARNING, None, "A field is not known and is not read"),
     "SPELLING_CONFLICT": LintCode(WARNING, None, "Two fields say the same, and one is not read"),
     "DUPLICATE_SLUG": LintCode(ERROR, None, "Another file has this slug"),
+    "TOOL_NAME_CONFLICT": LintCode(WARNING, None, "Another connector offers agents a tool or skill of this name"),
+    "TOOL_NAME_RESERVED": LintCode(ERROR, None, "The name is one that the platform uses itself"),
     "SLUG_RESERVED": LintCode(ERROR, None, "The slug is one that the platform uses itself"),
     "VERSION_NOT_BUMPED": LintCode(WARNING, 1, "The contract changed under the same version"),
     # Principle 1: descriptions

@@ -1,0 +1,112 @@
+"""What a catalog offers to agents: each tool and skill under the one name that they call it by.
+
+A name is the tool's own id, or `slug_id` where the connector asks for a prefix. It fits every client:
+`[a-zA-Z0-9_-]{1,64}`. Of two with one name the first by sorted path is offered; the other is a finding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..graphs.findings import Finding, Place, Severity
+from .model import Connector, Skill, Tool
+
+LONGEST: Final = 64
+HASH_LENGTH: Final = 8
+UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
+RESERVED_PREFIXES: Final = ("plugin_", "elliot_", "jackfield_")
+PLATFORM_NAMES: Final = frozenset(("build-connector", "lint-connector", "run-eval", "deploy-connector"))
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    name: str
+    connector: Connector
+    tool: Tool
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedSkill:
+    name: str
+    connector: Connector
+    skill: Skill
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Tools and skills by the name that agents use, in the order they are listed."""
+
+    tools: Mapping[str, OfferedTool] = field(default_factory=dict)
+    skills: Mapping[str, OfferedSkill] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+def offer_of(connectors: Iterable[Connector]) -> Offer:
+    """The offer of connectors that come sorted by path."""
+    tools: dict[str, OfferedTool] = {}
+    skills: dict[str, OfferedSkill] = {}
+    findings: list[Finding] = []
+    for connector in connectors:
+        for tool in connector.tools.values():
+            name = fitting(tool.name)
+            if _is_reserved(name):
+                findings.append(_reserved(connector, tool, name))
+            elif name in tools:
+                findings.append(_taken(connector, tool, name, tools[name].tool))
+            else:
+                tools[name] = OfferedTool(name, connector, tool)
+        for skill in connector.skills.values():
+            name = fitting(f"{connector.slug.replace('-', '_')}_{skill.id}" if connector.prefix else skill.id)
+            if name in skills:
+                findings.append(_taken(connector, skill, name, skills[name].skill))
+            else:
+                skills[name] = OfferedSkill(name, connector, skill)
+    return Offer(tools, skills, tuple(findings))
+
+
+def fitting(name: str) -> str:
+    """`name` as every client accepts it. What had to be changed ends in a hash of the whole, so that two stay two."""
+    plain = UNFIT.sub("_", name)
+    if plain == name and 0 < len(name) <= LONGEST:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
+    return f"{plain[: LONGEST - HASH_LENGTH - 1]}_{digest}"
+
+
+def renamed(offer: Offer) -> Iterator[tuple[str, str]]:
+    """(name as declared, name as offered) of each tool whose name did not fit."""
+    for offered in offer.tools.values():
+        if offered.tool.name != offered.name:
+            yield offered.tool.name, offered.name
+
+
+def _is_reserved(name: str) -> bool:
+    return name in PLATFORM_NAMES or name.startswith(RESERVED_PREFIXES)
+
+
+def _reserved(connector: Connector, tool: Tool, name: str) -> Finding:
+    return Finding(
+        "TOOL_NAME_RESERVED",
+        Severity.ERROR,
+        f"Agents cannot be offered the tool '{name}': names of the platform begin like that.",
+        Place(str(connector.path or ""), tool.pointer),
+        "Give it another id.",
+        subject=tool.id,
+    )
+
+
+def _taken(connector: Connector, part: Tool | Skill, name: str, holder: Tool | Skill) -> Finding:
+    kind = "tool" if isinstance(part, Tool) else "skill"
+    return Finding(
+        "TOOL_NAME_CONFLICT",
+        Severity.WARNING,
+        f"Agents know the {kind} '{name}' of connector '{holder.connector}', which stays in service;"
+        f" this one is not offered to them.",
+        Place(str(connector.path or ""), part.pointer),
+        'Set "prefix": true in one of the two connectors, or give one another id.',
+        subject=part.id,
+    )
