@@ -7,10 +7,11 @@ from pathlib import Path
 
 import anyio
 
+from ..connectors.lint.codes import CODES
 from ..connectors.model import Connector, Source
 from ..connectors.text import FileText, read_file
 from ..graphs.errors import Code, JackfieldError
-from ..graphs.findings import Finding, Place, Severity
+from ..graphs.findings import Finding, Place
 from ..graphs.model import Edge, Graph, Node
 from ..nodes.base import ROWS, SCAN
 from .app import App
@@ -68,7 +69,8 @@ def _finding(connector: Connector, source: Source, error: JackfieldError) -> Fin
     file = read_file(connector.path) if connector.path is not None else None
     place = file.place(source.pointer) if isinstance(file, FileText) else Place(str(connector.path or ""))
     message = f"Source '{source.id}' cannot be read: {error.message}"
-    return Finding("SOURCE_NOT_READABLE", Severity.ERROR, message, place, error.hint, subject=source.id)
+    known = CODES["SOURCE_NOT_READABLE"]
+    return Finding("SOURCE_NOT_READABLE", known.severity, message, place, error.hint, known.principle, source.id)
 
 
 def _key(source: Source) -> str:

@@ -15,7 +15,6 @@ from ...nodes.sqltext.reserved import reserved_names
 from ..native.compile import named_arguments
 from ..native.document import Tool
 from ..native.names import near
-from .codes import CODES
 from .subject import Statement, Subject
 
 PIECES: Final = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|(?<!')\{[A-Za-z_]\w*\}|%\([A-Za-z_]\w*\)s")
@@ -51,9 +50,9 @@ def _refusals(subject: Subject, statement: Statement) -> Iterator[Finding]:
             yield subject.finding(code, statement.pointer, error.message, error.hint, tool.id, (start, end))
         return
     for problem in read_only.problems(statement.sql, statement.dialect):
-        code = problem.code if problem.code in CODES else "SQL_NOT_A_QUERY"
         message = f"The SQL of '{tool.id}': {problem.message}"
-        yield subject.finding(code, statement.pointer, message, problem.hint, tool.id, (problem.start, problem.end))
+        span = (problem.start, problem.end)
+        yield subject.finding(problem.code, statement.pointer, message, problem.hint, tool.id, span)
     if statement.dialect == "duckdb":
         yield from _reserved(subject, statement)
 

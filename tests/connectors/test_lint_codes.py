@@ -1,15 +1,21 @@
 """Every code of lint: a document that has the fault, and the sound one, which has none."""
 
+import ast
+import json
+import re
 from pathlib import Path
 
 import pytest
 from connector_documents import SOUND, Change, drop, put, sound, text, written
 
+from jackfield.connectors import catalog
 from jackfield.connectors.catalog import load
 from jackfield.connectors.lint import lint, lint_all
 from jackfield.connectors.lint.codes import CODES
 from jackfield.connectors.model import Source
 from jackfield.connectors.versions import changed_without_bump
+from jackfield.graphs.checks import CODES as GRAPH_CODES
+from jackfield.graphs.errors import Code
 from jackfield.graphs.findings import Severity
 
 SQL = "tools/0/sql"
@@ -90,6 +96,9 @@ FAULTS: list[tuple[str, list[Change], str]] = [
     ("SQL_FUNCTION", [put(SQL, "SELECT getenv('HOME') FROM animals WHERE species = :species LIMIT 1")], "getenv"),
     ("SQL_FILE", [put(SQL, "SELECT id FROM '/etc/passwd' LIMIT 1")], "passwd"),
     ("SQL_VARIABLE", [put("sources/1/type", "mysql"), put("tools/3/sql", "SELECT @@version, :cage")], "variables"),
+    ("SQL_SCHEMA", [put(SQL, "SELECT id FROM main.animals WHERE species = :species LIMIT 1")], "names a schema"),
+    ("SQL_TYPE", [put(SQL, "SELECT id::VARIANT FROM animals WHERE species = :species LIMIT 1")], "VARIANT"),
+    ("SQL_TOO_LARGE", [put(SQL, "SELECT repeat(:species, 10000000) FROM animals LIMIT 1")], "too large"),
     ("SQL_HIDDEN", [put(SQL, "SELECT id FROM animals /* a /* b */ */ WHERE species = :species LIMIT 1")], "comment"),
     ("TOOL_SHAPE_INVALID", [drop(SQL)], "no sql, no request and no graph"),
     ("TOOL_SHAPE_INVALID", [put("tools/1/sql", "SELECT id FROM animals LIMIT 1")], "sql and request"),
@@ -124,7 +133,18 @@ BY_OTHER_MEANS = {
     *("JSON_SYNTAX", "FILE_UNREADABLE", "FORMAT_UNKNOWN"),
     *("DUPLICATE_SLUG", "VERSION_NOT_BUMPED", "SENSITIVE_FIELD_EXPOSED"),
     *("TOOL_NAME_CONFLICT", "TOOL_NAME_RESERVED"),
+    *("CONFIG_INVALID", "SOURCE_NOT_READABLE"),
 }
+ROOMS = Path(catalog.__file__).parents[1]
+# Where findings are made: whatever has the form of a code in these texts is one.
+MAKERS = [
+    *(path for path in (ROOMS / "connectors").rglob("*.py") if path.parent.name != "evals"),
+    *(ROOMS / "graphs").rglob("*.py"),
+    ROOMS / "nodes" / "checking.py",
+    ROOMS / "nodes" / "sqltext" / "read_only.py",
+    ROOMS / "surfaces" / "columns.py",
+]
+CODE = re.compile("[A-Z]+(_[A-Z]+)+")
 
 
 def codes(*changes: Change) -> list[str]:
@@ -152,6 +172,24 @@ def test_each_fault_has_its_code_its_place_and_its_words(code: str, changes: lis
 
 def test_every_code_has_a_fault_that_shows_it() -> None:
     assert {code for code, _, _ in FAULTS} | BY_OTHER_MEANS == set(CODES)
+
+
+def written_codes(path: Path) -> set[str]:
+    """The codes that a module spells out. Those of errors are not findings."""
+    found = {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)}
+    return {text for text in found if isinstance(text, str) and CODE.fullmatch(text)} - {code.value for code in Code}
+
+
+def test_every_code_that_is_reported_is_in_a_table() -> None:
+    found = {code: path.name for path in MAKERS for code in written_codes(path)}
+    assert {"PATH_OUTSIDE_FOLDER", "SQL_TOO_LARGE", "SOURCE_NOT_READABLE", "NODE_UNREACHABLE"} <= set(found)
+    assert {code: name for code, name in found.items() if code not in {*CODES, *GRAPH_CODES}} == {}
+
+
+def test_what_a_node_of_a_graph_does_not_take_is_a_finding() -> None:
+    nodes = [{"id": "a", "type": "sql", "configuration": {"sq": "SELECT 1"}}, {"id": "out", "type": "output"}]
+    found = lint(json.dumps({"nodes": nodes, "edges": [{"from": "a", "to": "out", "out": "rows", "in": "rows"}]}))
+    assert "CONFIG_INVALID" in {finding.code for finding in found}
 
 
 def test_text_that_is_no_json_has_its_line_and_column() -> None:
