@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph, Json
-from ..nodes.base import Budget, Context, Egress, Inputs, Outputs, Pools, Secrets, SourceCache, Tables
+from ..nodes.base import Budget, Client, Context, Egress, Inputs, Outputs, Pools, Secrets, SourceCache, Tables
 
 if TYPE_CHECKING:
     from .execution import Execution
@@ -58,6 +58,14 @@ class NodeContext:
     @property
     def deadline(self) -> float:
         return self._execution.run.deadline
+
+    @property
+    def client(self) -> Client | None:
+        return self._execution.run.client
+
+    @property
+    def wrote(self) -> str:
+        return self._execution.run.wrote
 
     @property
     def streams(self) -> bool:

@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph
-from ..nodes.base import Budget, Inputs, NodeType
+from ..nodes.base import Budget, Client, Inputs, NodeType
 from .budget import CountedBudget
 from .cache import TableCache
 from .environment import Environment
@@ -103,13 +103,14 @@ class Engine:
         max_bytes: int | None = None,
         start: str = "",
         input_provider: InputProvider | None = None,
+        client: Client | None = None,
         run_id: str = "",
     ) -> Run:
         """Run `graph`: as a component to its first output, else until nothing can fire. `run_id` names the run.
 
         `listener` hears every event as it happens, also those of a run that fails. `input_provider` is asked for
-        required inputs that are missing. With `stream` a table that comes out may be a stream: the run, with its
-        deadline, then goes on until that is read to its end or closed, or the engine is.
+        required inputs that are missing, and `client` what nodes ask. With `stream` a table that comes out may be a
+        stream: the run, with its deadline, then goes on until that is read to its end or closed, or the engine is.
 
         Raises JackfieldError: a node's own, QUERY_TIMEOUT when `timeout_s` is over, OUTCOME_UNKNOWN when that cut off a
         node that writes, BUDGET_EXCEEDED, CONFIG_INVALID, INTERNAL_ERROR. Reading a stream raises the same.
@@ -132,6 +133,7 @@ class Engine:
             deadline=math.inf if timeout_s is None else now + timeout_s,
             backoff_s=settings.backoff_s,
             input_provider=input_provider,
+            client=client,
         )
         trail.run = run.id
         began = clock()

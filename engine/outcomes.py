@@ -25,6 +25,7 @@ MORE_TRIES: Final = 2
 async def guarded(execution: Execution, place: int, inputs: Inputs, context: Context) -> Outputs:
     """Fire a node that writes: what its connector pulled is forgotten, and an unknown outcome is remembered."""
     run = execution.run
+    run.wrote = run.wrote or context.node
     try:
         return await execution.plan.fires[place](inputs, context)
     except JackfieldError as error:
@@ -68,7 +69,8 @@ async def recovered(execution: Execution, place: int, inputs: Inputs, context: C
             await anyio.lowlevel.checkpoint_if_cancelled()
     failure = _named(error, execution, place, context)
     execution.run.trail.tell(context.node, "failed", failure.as_json())
-    if not execution.plan.catches[place]:
+    # A question that ends the call is no failure that a graph could handle: it has to reach the caller.
+    if not execution.plan.catches[place] or failure.code is Code.INPUT_REQUIRED:
         raise failure
     return {ERROR_PORT: _caught(execution, place, inputs, {"error": failure.as_json()})}
 

@@ -11,7 +11,7 @@ import anyio
 
 from ..graphs.errors import JackfieldError
 from ..graphs.model import Graph, Json
-from ..nodes.base import Budget, Egress, Outputs, Pools, SourceCache, Tables
+from ..nodes.base import Budget, Client, Egress, Outputs, Pools, SourceCache, Tables
 from ..nodes.table import Table
 from .events import Event, Trail
 from .firing import Stuck
@@ -106,6 +106,8 @@ class RunState:
     deadline: float = math.inf
     backoff_s: float = 0.2
     input_provider: InputProvider | None = None
+    client: Client | None = None
+    wrote: str = ""  # the first node that began to write: after it nothing may be asked, for a question may begin anew
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     bubbled: Fired = field(default_factory=list)
     session: Session | None = None

@@ -20,6 +20,7 @@ class Code(StrEnum):
     SCHEMA_NOT_FOUND = "SCHEMA_NOT_FOUND"
     RESULT_EXPIRED = "RESULT_EXPIRED"
     SECRET_MISSING = "SECRET_MISSING"
+    INPUT_REQUIRED = "INPUT_REQUIRED"
     AUTH_REQUIRED = "AUTH_REQUIRED"
     AUTH_FAILED = "AUTH_FAILED"
     ACCESS_DENIED = "ACCESS_DENIED"
@@ -55,6 +56,7 @@ STATUS: Final[Mapping[Code, Status]] = {
     Code.SCHEMA_NOT_FOUND: Status(404, 2),
     Code.RESULT_EXPIRED: Status(410, 2),
     Code.SECRET_MISSING: Status(424, 2),
+    Code.INPUT_REQUIRED: Status(428, 2),
     Code.AUTH_REQUIRED: Status(401, 4),
     Code.AUTH_FAILED: Status(502, 4),
     Code.ACCESS_DENIED: Status(403, 4),

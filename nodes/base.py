@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -265,6 +265,35 @@ class Budget(Protocol):
     def spend_bytes(self, size: int) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a node wants to know of whoever called. `key` names it among the questions of one call.
+
+    `params` are those of the MCP request `method`: a form or a link for the person, messages for the client's model,
+    nothing for the client's roots.
+    """
+
+    key: str
+    method: Literal["elicitation/create", "sampling/createMessage", "roots/list"]
+    params: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Client(Protocol):
+    """Whoever called, as one who can be asked and told things while the call goes on."""
+
+    def takes(self, question: Question) -> bool:
+        """Whether this client can be asked that."""
+
+    async def ask(self, questions: Sequence[Question]) -> Mapping[str, Mapping[str, Json]]:
+        """The MCP result of each question, by its key. All are asked at once.
+
+        Raises INPUT_REQUIRED where the call has to end here, and begins anew when the answers are known.
+        """
+
+    async def log(self, level: str, data: Json, logger: str = "") -> None:
+        """Tell the client. `level` is one of syslog's eight words."""
+
+
 class Context(Protocol):
     """All that one node may touch in one run."""
 
@@ -293,6 +322,14 @@ class Context(Protocol):
     @property
     def deadline(self) -> float:
         """`anyio.current_time()` at which the run ends; infinity when it has none."""
+
+    @property
+    def client(self) -> Client | None:
+        """Whoever called, when he can be asked. Ask by `nodes.asking.ask`, which refuses what cannot be repeated."""
+
+    @property
+    def wrote(self) -> str:
+        """The first node of this run that began to write; empty while none has."""
 
     @property
     def streams(self) -> bool:

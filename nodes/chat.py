@@ -75,6 +75,8 @@ async def _called(
         calls.append({"tool": name, "arguments": arguments})
         return await shown(await context.call_tool(name, arguments))
     except JackfieldError as error:
+        if error.code is Code.INPUT_REQUIRED:
+            raise  # the caller is to answer it, not the model
         return json.dumps({"error": error.as_json()}, ensure_ascii=False)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ITEMS: Final = "items"
-ENDS_THE_CALL: Final = {Code.CANCELLED, Code.QUERY_TIMEOUT, Code.BUDGET_EXCEEDED, Code.OVERLOADED}
+ENDS_THE_CALL: Final = {Code.CANCELLED, Code.QUERY_TIMEOUT, Code.BUDGET_EXCEEDED, Code.OVERLOADED, Code.INPUT_REQUIRED}
 
 Call = Callable[[Inputs], Awaitable[Outputs]]
 

@@ -17,7 +17,7 @@ from ..engine.environment import Environment
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.findings import Severity
 from ..graphs.model import Graph
-from ..nodes.base import NodeType
+from ..nodes.base import Client, NodeType
 from ..nodes.blocking import in_thread
 from ..nodes.secrets import EnvironmentSecrets
 from . import settings as settings_module
@@ -189,6 +189,7 @@ class App:
         fresh: bool = False,
         idempotency_key: str = "",
         listener: Listener | None = None,
+        client: Client | None = None,
     ) -> CallResult:
         """Call a tool or a skill: run the graph that `compile` prints, and give what it gave.
 
@@ -197,7 +198,7 @@ class App:
         `page` asks for that many rows and a cursor to go on from; None gives all rows. `bounded` keeps pages to what
         the tool's `result` allows. `cursor` continues an earlier call without running anything. With `stream` and no
         `page` the table may be a stream, read while the call and its time limit go on: whoever reads it closes it.
-        Errors are JackfieldError, and hold no secret.
+        `client` is asked what the graph asks. Errors are JackfieldError, and hold no secret.
         """
         owner, found = self.lookup.find(connector, name)
         return await self.perform(
@@ -213,6 +214,7 @@ class App:
             fresh=fresh,
             idempotency_key=idempotency_key,
             listener=listener,
+            client=client,
         )
 
     async def perform(
@@ -230,6 +232,7 @@ class App:
         fresh: bool = False,
         idempotency_key: str = "",
         listener: Listener | None = None,
+        client: Client | None = None,
         run_id: str = "",
     ) -> CallResult:
         """`call`, of a tool or skill that has been found. `run_id` names the run; a new name when it is empty."""
@@ -252,6 +255,7 @@ class App:
                 principal=principal,
                 timeout_s=limit,
                 listener=listener,
+                client=client,
                 fresh=fresh,
                 idempotency_key=scoped(idempotency_key, found.key, arguments),
                 stream=stream and page is None,
@@ -292,6 +296,7 @@ class App:
         fresh: bool = False,
         idempotency_key: str = "",
         listener: Listener | None = None,
+        client: Client | None = None,
         stream: bool = False,
     ) -> Run:
         """Run a bare graph, or one within a connector, to its end: every output counts. `stream`: see `Engine.run`.
@@ -309,6 +314,7 @@ class App:
                 environment=self.environment(connector, folder, roots),
                 timeout_s=timeout_s,
                 listener=listener,
+                client=client,
                 fresh=fresh,
                 idempotency_key=idempotency_key,
                 component=False,

@@ -25,6 +25,7 @@ MEANINGS: Final[Mapping[Code, str]] = {
     Code.SCHEMA_NOT_FOUND: "A table or column is not there",
     Code.RESULT_EXPIRED: "The cursor's rows are not kept any more",
     Code.SECRET_MISSING: "A variable that holds a secret is not set",
+    Code.INPUT_REQUIRED: "A node asks the caller something, who has not answered or cannot be asked",
     Code.AUTH_REQUIRED: "The caller has to sign in first",
     Code.AUTH_FAILED: "A source refuses the credentials that it was given",
     Code.ACCESS_DENIED: "The caller, or the source's user, may not do this",

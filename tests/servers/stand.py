@@ -12,7 +12,7 @@ from jackfield.engine.budget import CountedBudget
 from jackfield.engine.cache import TableCache
 from jackfield.engine.pools import KeyedPools, PoolSettings
 from jackfield.graphs.model import Graph, Json
-from jackfield.nodes.base import Egress, Inputs, NodeType, Outputs, Tables
+from jackfield.nodes.base import Client, Egress, Inputs, NodeType, Outputs, Tables
 from jackfield.nodes.secrets import EnvironmentSecrets
 
 
@@ -31,6 +31,8 @@ class Stand:
     fresh: bool = False
     idempotency_key: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
+    client: Client | None = None
+    wrote: str = ""
     max_rows: int | None = None
     max_bytes: int | None = None
     pool: PoolSettings = field(default_factory=PoolSettings)
