@@ -2,45 +2,129 @@
 
 from __future__ import annotations
 
+import asyncio
+import queue
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any, Final, TypeVar
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from .table import nothing
 
 T = TypeVar("T")
+MOST: Final = 40
+IDLE_S: Final = 10.0
 
 
-async def in_thread(
-    call: Callable[[], T], *, cancel: Callable[[], None] = nothing, limiter: anyio.CapacityLimiter | None = None
-) -> T:
+async def in_thread(call: Callable[[], T], *, cancel: Callable[[], None] = nothing) -> T:
     """Run `call` in a worker thread; when this task is cancelled, `cancel` makes the call return, and is waited for.
 
     The error by which the driver then reports its own cancellation never replaces the task's cancellation.
     """
     if cancel is nothing:
-        return await anyio.to_thread.run_sync(call, limiter=limiter)
-    # A watching task would do the same and cost more than a point look-up in a database does.
-    begun, ended = threading.Lock(), threading.Lock()
-    ended.acquire()
+        return await anyio.to_thread.run_sync(call)
+    return await WORKERS.run(call, cancel)
 
-    def run() -> T:
-        if not begun.acquire(blocking=False):
-            raise RuntimeError("cancelled while it waited for a thread")  # nobody is left to hear it
+
+class _Job:
+    __slots__ = ("begun", "call", "context", "error", "future", "loop", "over", "result")
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call: Callable[[], Any] | None = call
+        self.context = copy_context()
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[None] = self.loop.create_future()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.begun = False
+        self.over = False
+
+
+class Workers:
+    """At most `most` threads, each of which ends when it has had nothing to do for a while.
+
+    They do what `anyio.to_thread` does for two thirds of its cost, which is as much as a look-up in a database takes of
+    us. They are daemons: a call that nobody can end does not keep the process from ending.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._threads = 0
+        self._free = 0  # threads that have nothing to do, less the jobs on their way to them
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+
+    async def run(self, call: Callable[[], T], cancel: Callable[[], None]) -> T:
+        """See `in_thread`. A call that is cancelled while it waits for a thread is never made."""
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        job = _Job(call)
+        with self._lock:
+            self._free -= 1
+            is_short = self._free < 0 and self._threads < self._most
+            self._threads += is_short
+            self._free += is_short
+        self._jobs.put(job)
+        if is_short:
+            threading.Thread(target=self._work, name="jackfield-worker", daemon=True).start()
         try:
-            return call()
-        finally:
-            ended.release()
+            await job.future
+        except asyncio.CancelledError:
+            await self._leave(job, cancel)
+            raise
+        if job.error is not None:
+            try:
+                raise job.error
+            finally:
+                del job  # its error knows this frame
+        result: T = job.result
+        return result
 
-    try:
-        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=limiter)
-    except anyio.get_cancelled_exc_class():
-        if not begun.acquire(blocking=False):
-            cancel()
-            with anyio.CancelScope(shield=True):
-                # A limiter of its own: all threads of the usual one may be waiting for this.
-                await anyio.to_thread.run_sync(ended.acquire, limiter=anyio.CapacityLimiter(1))
-        raise
+    async def _leave(self, job: _Job, cancel: Callable[[], None]) -> None:
+        with self._lock:
+            job.call = None  # the thread that takes it now passes over it
+            if job.over or not job.begun:
+                return
+            future = job.future = job.loop.create_future()  # the one that was waited for is cancelled
+        cancel()
+        with anyio.CancelScope(shield=True):
+            await future
+
+    def _work(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get(timeout=IDLE_S)
+            except queue.Empty:
+                with self._lock:
+                    if self._free <= 0:
+                        continue  # a job is on its way
+                    self._free -= 1
+                    self._threads -= 1
+                    return
+            with self._lock:
+                call, job.call = job.call, None
+                job.begun = call is not None
+            if call is not None:
+                try:
+                    job.result = job.context.run(call)
+                except BaseException as error:
+                    job.error = error
+            with self._lock:
+                job.over = True
+                self._free += 1
+            # Last, for it wakes the other thread, which then waits for whatever this one still does.
+            with suppress(RuntimeError):  # the loop has ended: nobody waits
+                job.loop.call_soon_threadsafe(_resolve, job.future)
+            del job, call
+
+
+WORKERS: Final = Workers()
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextvars import ContextVar
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from jackfield.nodes.blocking import in_thread
+from jackfield.nodes.blocking import Workers, in_thread
 
 
 @pytest.mark.anyio
@@ -43,20 +44,67 @@ async def test_a_cancelled_call_is_told_and_waited_for_and_its_error_is_not_seen
 
 @pytest.mark.anyio
 async def test_a_call_cancelled_while_it_waits_for_a_thread_is_never_made() -> None:
-    limiter, made, cancelled = anyio.CapacityLimiter(1), [], []
-    release = threading.Event()
+    workers, made, cancelled = Workers(1), [], []
+    begun, release = threading.Event(), threading.Event()
 
-    async def run() -> None:
-        await in_thread(lambda: made.append(1), cancel=lambda: cancelled.append(1), limiter=limiter)
+    def hold() -> None:
+        begun.set()
+        release.wait(5)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as holder:
-            holder.start_soon(lambda: in_thread(release.wait, limiter=limiter))
-            await anyio.lowlevel.checkpoint()
+            holder.start_soon(workers.run, hold, release.set)
+            await anyio.to_thread.run_sync(begun.wait)
             with anyio.move_on_after(0.05):
-                await run()
+                await workers.run(lambda: made.append(1), lambda: cancelled.append(1))
             release.set()
+        await workers.run(lambda: None, release.set)
     assert (made, cancelled) == ([], [])
+
+
+@pytest.mark.anyio
+async def test_a_call_of_a_task_that_is_cancelled_already_is_never_made() -> None:
+    made: list[int] = []
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await in_thread(lambda: made.append(1), cancel=lambda: None)
+    assert scope.cancelled_caught
+    await in_thread(lambda: None, cancel=lambda: None)
+    assert made == []
+
+
+@pytest.mark.anyio
+async def test_a_call_may_need_another_to_go_on_and_threads_are_used_again() -> None:
+    workers, names = Workers(2), set()
+    for _ in range(50):
+        met = threading.Barrier(2)
+
+        def meet(met: threading.Barrier = met) -> None:
+            met.wait(5)
+            names.add(threading.current_thread().ident)
+
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(workers.run, meet, met.abort)
+                group.start_soon(workers.run, meet, met.abort)
+    assert len(names) == 2
+
+
+@pytest.mark.anyio
+async def test_a_thread_ends_when_nobody_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jackfield.nodes.blocking.IDLE_S", 0.01)
+    workers = Workers(1)
+    first = await workers.run(threading.current_thread, lambda: None)
+    await anyio.to_thread.run_sync(first.join, 5)
+    assert not first.is_alive()
+    assert await workers.run(threading.current_thread, lambda: None) is not first
+
+
+@pytest.mark.anyio
+async def test_a_call_sees_the_context_of_its_task() -> None:
+    place: ContextVar[str] = ContextVar("place")
+    place.set("here")
+    assert await in_thread(place.get, cancel=lambda: None) == "here"
 
 
 @pytest.mark.anyio
