@@ -6,7 +6,9 @@ folders, containers). A new catalog replaces the old one whole; calls under way 
 
 from __future__ import annotations
 
+import glob
 import os
+import threading
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,16 +44,23 @@ class _Held:
 class Watcher:
     """Holds the `catalog` of some paths; `refresh` looks once, `run` keeps looking until it is cancelled."""
 
-    def __init__(self, paths: PathLike | Iterable[PathLike]) -> None:
-        """Reads everything once. Raises CONFIG_INVALID for a path that is not there."""
+    def __init__(self, paths: PathLike | Iterable[PathLike], *, later: Iterable[PathLike] = ()) -> None:
+        """Reads everything once. Raises CONFIG_INVALID for one of `paths` that is not there; `later` may come to be."""
         self._paths = [Path(p) for p in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
         self._held: dict[Path, _Held] = {}
-        for path, named in discover(self._paths).items():
+        self._looking = threading.Lock()
+        present = discover(self._paths)
+        self._paths += [Path(path) for path in later]
+        for path, named in {**present, **self._present()}.items():
             self._held[path] = _first(path, named)
         self.catalog = self._assembled()
 
     def refresh(self) -> bool:
-        """Read what changed since the last look. True: `catalog` is a new one."""
+        """Read what changed since the last look. True: `catalog` is a new one. Any thread may ask."""
+        with self._looking:
+            return self._refreshed()
+
+    def _refreshed(self) -> bool:
         present = self._present()
         changed = False
         for path in list(self._held):
@@ -84,6 +93,9 @@ class Watcher:
     def _folders(self) -> dict[Path, bool]:
         """The folders to listen to, and whether what lies deeper matters."""
         found = {path: True for path in self._paths if path.is_dir()}
+        for path in self._paths:
+            if glob.has_magic(path.name) and path.parent.is_dir():
+                found.setdefault(path.parent, False)
         for file, held in self._held.items():
             if held.named:
                 found.setdefault(file.parent, False)

@@ -58,12 +58,9 @@ class Lookup:
         return owner, found
 
 
-def watched(paths: Sequence[str | Path], settings: Settings) -> list[str | Path]:
-    """The paths whose connectors hold: those given, else the workspace's own that are there."""
-    if paths:
-        return list(paths)
-    wanted = [str(settings.folder / path) for path in settings["connectors"]]
-    return [path for path in wanted if Path(path).exists() or glob.glob(path, recursive=True)]
+def workspace_paths(settings: Settings) -> list[str]:
+    """Where the workspace's own connectors are, or will be."""
+    return [str(settings.folder / path) for path in settings["connectors"]]
 
 
 def load_catalog(paths: Sequence[str | Path], settings: Settings, folders: Iterable[Path] = ()) -> Catalog:
@@ -73,5 +70,5 @@ def load_catalog(paths: Sequence[str | Path], settings: Settings, folders: Itera
     """
     if paths:
         return catalogs.load(paths)
-    beside = [str(folder / pattern) for folder in sorted(folders) for pattern in BESIDE]
-    return catalogs.load([*watched((), settings), *(path for path in beside if glob.glob(path))])
+    wanted = workspace_paths(settings) + [str(folder / pattern) for folder in sorted(folders) for pattern in BESIDE]
+    return catalogs.load([path for path in wanted if Path(path).exists() or glob.glob(path, recursive=True)])

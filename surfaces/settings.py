@@ -78,6 +78,8 @@ KEYS: Final = (
     Key("sql.memory", "2GB", _text, "Memory for all tools' SQL together; beyond it, it spills to disk"),
     Key("sql.threads", 0, lambda value: _count(value) if value not in (0, "0") else 0, "Threads for SQL; 0: all cores"),
     Key("result.ttl_s", 900.0, _seconds, "Seconds that a result is kept for its cursor"),
+    Key("serve.calls", 64, _count, "Calls of one connector that run at once while it is served"),
+    Key("serve.waiting", 2_000, _count, "Calls of one connector that may wait; more are answered OVERLOADED"),
     Key("model.url", "", _text, "An OpenAI-compatible endpoint that runs skills; empty: skills give their prompt"),
     Key("model.name", "", _text, "The model to ask there"),
     Key("model.secret_key", "", _text, "The environment variable that holds the key of that endpoint"),

@@ -1,0 +1,51 @@
+"""What a call gave, as an MCP CallToolResult: the whole answer both as structured content and as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
+
+from ...graphs.errors import JackfieldError
+from ..served import Answer
+
+RESULT_URI = "jackfield://results/"
+
+
+def tool_result(answer: Answer) -> CallToolResult:
+    """`structured_content` is an object, as MCP demands: a bare value stands under `result`."""
+    body: Any = answer.body
+    text = answer.text
+    if not isinstance(body, dict):
+        body = {"result": body}
+        text = msgspec.json.encode(body).decode()
+    content: list[ContentBlock] = [TextContent(type="text", text=text)]
+    link = whole_result(answer)
+    if link is not None:
+        content.append(link)
+    return CallToolResult(content=content, structured_content=body)
+
+
+def error_result(error: JackfieldError) -> CallToolResult:
+    """An error that the agent can act on is a result, not an error of the protocol (MCP, Tools, Error Handling)."""
+    body = {"error": error.as_json()}
+    text = msgspec.json.encode(body).decode()
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=True)
+
+
+def whole_result(answer: Answer) -> ResourceLink | None:
+    """Where the whole of a longer answer can be read, while it is kept."""
+    page = None if answer.result is None else answer.result.page
+    if page is None or page.next_cursor is None:
+        return None
+    name = page.next_cursor.partition(".")[0]
+    total = f"{page.total_rows} rows" if page.total_rows is not None else "all rows that were found"
+    return ResourceLink(
+        type="resource_link",
+        uri=f"{RESULT_URI}{name}",
+        name=f"result-{name[:8]}",
+        title="The whole result",
+        description=f"The whole result, {total}. Add ?format=csv, arrow or parquet for another form.",
+        mime_type="application/json",
+    )

@@ -1,0 +1,41 @@
+"""Who is on the other side of an MCP request."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any, Final
+
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.requests import Request
+
+from ..served import LOCAL, Caller
+
+PRINCIPAL: Final = "jackfield.principal"  # key of the ASGI scope, set by the HTTP surface
+SESSION_HEADER: Final = "mcp-session-id"
+_SALT: Final = secrets.token_bytes(16)
+
+Context = ServerRequestContext[Any, Any]
+
+
+def caller_of(ctx: Context) -> Caller:
+    """The caller of this request; over stdio, where there is no HTTP request, the local one."""
+    request = ctx.request if isinstance(ctx.request, Request) else None
+    principal = LOCAL if request is None else str(request.scope.get(PRINCIPAL, ""))
+    stateless = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    info = ctx.session.client_params
+    client = "" if info is None else f"{info.client_info.name}/{info.client_info.version}"
+    session = "" if request is None or stateless else request.headers.get(SESSION_HEADER, "")
+    return Caller(
+        principal=principal,
+        client=client[:200],
+        era="stateless" if stateless else "handshake",
+        session_id=session or session_of_connection(None if request is None else request.scope, principal),
+    )
+
+
+def session_of_connection(scope: Any, principal: str) -> str:
+    """A stateless client has no session: one name per connection and principal stands for it."""
+    peer = "stdio" if scope is None else repr(scope.get("client"))
+    return hashlib.blake2b(f"{peer}|{principal}".encode(), key=_SALT, digest_size=8).hexdigest()

@@ -1,0 +1,82 @@
+"""tools/list and tools/call over what is offered at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+from mcp_types import Tool as McpTool
+
+from ...connectors.offer import Offer, OfferedTool
+from ...graphs.errors import Code, JackfieldError
+from ..service import CURSOR, Service, pages
+from ..signatures import as_mcp
+from .answers import error_result, tool_result
+from .callers import Context, caller_of
+from .listing import page_of
+from .progress import reporting
+
+CURSOR_SCHEMA: Final = {"type": "string", "description": "next_cursor of an earlier answer, to go on from there"}
+
+
+class Tools:
+    """The handlers of one server."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._held = _listing(service.offer)
+
+    async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        entries, cursor = page_of(self._listing.tools, params, lambda tool: tool.name)
+        return ListToolsResult(tools=entries, next_cursor=cursor)
+
+    async def call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        """An error that the agent can mend is a result; an unknown name is the protocol's -32602."""
+        try:
+            async with reporting(ctx) as listener:
+                answer = await self._service.call(
+                    caller_of(ctx), params.name, params.arguments or {}, listener=listener
+                )
+        except JackfieldError as error:
+            if error.code is Code.TOOL_NOT_FOUND and params.name not in self._service.offer.tools:
+                raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}. {error.hint}".strip()) from None
+            return error_result(error)
+        return tool_result(answer)
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        return self._listing.schemas.get(name)
+
+    @property
+    def _listing(self) -> _Listing:
+        if self._held.offer is not self._service.offer:
+            self._held = _listing(self._service.offer)
+        return self._held
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The entries of one offer, made once."""
+
+    offer: Offer
+    tools: tuple[McpTool, ...]
+    schemas: Mapping[str, Mapping[str, Any]]
+
+
+def _listing(offer: Offer) -> _Listing:
+    entries = [entry_of(offered) for offered in offer.tools.values()]
+    tools = tuple(McpTool.model_validate(entry) for entry in entries)
+    return _Listing(offer, tools, {entry["name"]: entry["inputSchema"] for entry in entries})
+
+
+def entry_of(offered: OfferedTool) -> dict[str, Any]:
+    """The entry of `tools/list`. A tool whose answer may have pages takes the cursor of an earlier answer."""
+    entry = {**as_mcp(offered.tool), "name": offered.name}
+    if pages(offered.tool):
+        schema = entry["inputSchema"]
+        entry["inputSchema"] = {
+            **schema, "properties": {**(schema.get("properties") or {}), CURSOR: CURSOR_SCHEMA}
+        }  # fmt: skip
+    return entry

@@ -1,0 +1,192 @@
+"""Service: connectors while they are served. Every call of an agent or of the API goes one way, `Service.call`.
+
+It finds the tool in the offer of the moment, takes a slot of the connector, runs the call, writes its audit line, and
+tells whoever observes. The files are followed: an edit is a new catalog, served whole from the next call on.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import anyio
+import msgspec
+
+from ..connectors.catalog import Catalog
+from ..connectors.model import Connector, Skill, Tool
+from ..connectors.offer import Offer
+from ..connectors.watch import Watcher
+from ..graphs.errors import Code, JackfieldError
+from ..nodes.blocking import in_thread
+from .app import App
+from .bulkheads import Bulkheads
+from .faults import not_found
+from .lookup import workspace_paths
+from .served import Answer, Caller, Observer, ServedCall
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from ..engine.events import Listener
+
+CURSOR = "cursor"
+
+
+class Journal(Protocol):
+    """Where each call is recorded. Raises AUDIT_UNAVAILABLE."""
+
+    def require(self) -> None:
+        """Before a call that changes something: raises when it could not be recorded."""
+
+    def record(self, call: ServedCall) -> None: ...
+
+
+class Service:
+    """An async context: the app, its followed files and its journal while they are served."""
+
+    def __init__(self, app: App, journal: Journal, *, observers: tuple[Observer, ...] = ()) -> None:
+        self.app = app
+        self.journal = journal
+        self.observers = observers
+        self.bulkheads = Bulkheads(app.settings["serve.calls"], app.settings["serve.waiting"])
+        self._watcher = Watcher(app.paths, later=() if app.paths else workspace_paths(app.settings))
+        self._followers: list[Callable[[Catalog], Awaitable[None]]] = []
+        self._stack = AsyncExitStack()
+        self._tasks: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self.app)
+        self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
+        self._tasks.start_soon(self._watcher.run, self._adopt)
+        return self
+
+    async def __aexit__(self, *failure: Any) -> None:
+        if self._tasks is not None:
+            self._tasks.cancel_scope.cancel()
+        await self._stack.aclose()
+
+    @property
+    def offer(self) -> Offer:
+        return self.app.catalog.offer
+
+    def follow(self, follower: Callable[[Catalog], Awaitable[None]]) -> None:
+        """Call `follower` with each new catalog, after it is served."""
+        self._followers.append(follower)
+
+    async def refresh(self) -> None:
+        """Look at the files now: what was just written is served when this returns."""
+        if await in_thread(self._watcher.refresh):
+            await self._adopt(self._watcher.catalog)
+
+    async def _adopt(self, catalog: Catalog) -> None:
+        if catalog is self.app.catalog:
+            return
+        self.app.adopt(catalog)
+        for follower in self._followers:
+            await follower(catalog)
+
+    async def call(
+        self,
+        caller: Caller,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        listener: Listener | None = None,
+        idempotency_key: str = "",
+    ) -> Answer:
+        """Call the offered tool `name`.
+
+        Raises JackfieldError: TOOL_NOT_FOUND, OVERLOADED, AUDIT_UNAVAILABLE, and what `App.call` does.
+        """
+        call = ServedCall(caller, name, arguments, secrets.token_hex(8))
+        offered = self.offer.tools.get(name)
+        if offered is None:
+            return await self.recorded(call, self._unknown(name))
+        return await self.perform(
+            call, offered.connector, offered.tool, listener=listener, idempotency_key=idempotency_key
+        )
+
+    async def perform(
+        self,
+        call: ServedCall,
+        owner: Connector,
+        found: Tool | Skill,
+        *,
+        listener: Listener | None = None,
+        idempotency_key: str = "",
+    ) -> Answer:
+        """The served call of a tool or a skill that was found. Raises what `call` does."""
+        call.connector, call.tool = owner.slug, found.id
+        call.category = found.category if isinstance(found, Tool) else "SKILL"
+        call.sensitive = _sensitive(found)
+        work = self._answer(call, owner, found, listener, idempotency_key)
+        return await self.recorded(call, work, writes=not isinstance(found, Tool) or found.writes)
+
+    async def recorded(self, call: ServedCall, work: Awaitable[Answer], *, writes: bool = False) -> Answer:
+        """What `work` gives, with its audit line written before anybody is answered. Raises what `work` does."""
+        for observer in self.observers:
+            observer.call_began(call)
+        try:
+            if writes:
+                self.journal.require()
+            answer = await work
+        except JackfieldError as error:
+            call.error = error
+            self._end(call)
+            raise
+        except anyio.get_cancelled_exc_class():
+            call.error = JackfieldError(Code.CANCELLED, "The caller went away.")
+            self._end(call)
+            raise
+        call.bytes = len(answer.text)
+        self._end(call)
+        return answer
+
+    async def _unknown(self, name: str) -> Answer:
+        raise not_found("tool", name, self.offer.tools)
+
+    async def _answer(
+        self, call: ServedCall, owner: Connector, found: Tool | Skill, listener: Listener | None, idempotency_key: str
+    ) -> Answer:
+        arguments = dict(call.arguments)
+        cursor = None
+        page = None
+        if isinstance(found, Tool) and found.category == "READ":
+            page = found.result.page_size
+            if pages(found) and CURSOR in arguments:
+                cursor = arguments.pop(CURSOR)
+        async with self.bulkheads.slot(owner.slug):
+            result = await self.app.perform(
+                owner,
+                found,
+                arguments,
+                principal=call.caller.principal,
+                page=page,
+                cursor=None if cursor is None else str(cursor),
+                listener=listener,
+                idempotency_key=idempotency_key,
+                run_id=call.run,
+            )
+        body = result.as_json()
+        rows = result.rows
+        call.rows = None if rows is None else rows.num_rows
+        return Answer(body, msgspec.json.encode(body).decode(), result)
+
+    def _end(self, call: ServedCall) -> None:
+        call.seconds = time.perf_counter() - call.began
+        for observer in self.observers:
+            observer.call_ended(call)
+        self.journal.record(call)
+
+
+def pages(tool: Tool) -> bool:
+    """Whether an answer of this tool may go on at a cursor that the caller gives as an argument of that name."""
+    return tool.category == "READ" and CURSOR not in (tool.input_schema.get("properties") or {})
+
+
+def _sensitive(found: Tool | Skill) -> frozenset[str]:
+    properties: Mapping[str, Any] = found.input_schema.get("properties") or {}
+    return frozenset(name for name, schema in properties.items() if schema.get("x-sensitive"))
