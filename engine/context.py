@@ -135,7 +135,7 @@ class NodeContext:
                 "Run it from a connector, or with the connectors that it uses.",
                 {"node": self.node, "tool": tool},
             )
-        graph, environment = resolve(tool)
+        graph, environment = await resolve(tool)
         return await self._execution.nested(self.node, graph, arguments, environment, own=False)
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from ..graphs.model import Graph
 from ..nodes.base import Secrets
 from ..nodes.secrets import EnvironmentSecrets
 
-Resolve = Callable[[str], "tuple[Graph, Environment]"]
+Resolve = Callable[[str], Awaitable["tuple[Graph, Environment]"]]
 
 
 @dataclass(frozen=True, slots=True)

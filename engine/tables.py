@@ -20,6 +20,7 @@ from ..nodes.base import Budget, Value
 from ..nodes.sqltext.bind import for_duckdb
 from ..nodes.sqltext.pushdown import read_once
 from ..nodes.sqltext.read_only import require_read_only
+from ..nodes.sqltext.reading import read
 from ..nodes.sqltext.references import references
 from ..nodes.sqltext.tokens import tokens
 from ..nodes.table import Table
@@ -138,7 +139,7 @@ class Session:
 
         Raises also OVERLOADED, and whatever error ended a stream among `tables`.
         """
-        known = checked(sql)
+        known = await read(checked, sql)
         named = {name.lower(): table for name, table in tables.items()}
         used = {}
         for name in known.tables:

@@ -35,8 +35,10 @@ def _ports(configuration: Mapping[str, Json]) -> Ports:
 )
 async def pushdown_node(config: PushdownConfiguration, inputs: Inputs, context: Context) -> Outputs:
     from .sqltext.pushdown import prepare  # parsing SQL is not paid for by those who only list
+    from .sqltext.reading import read
 
-    scans = prepare(config.sql, config.tables).scans(inputs.get(ARGUMENTS) or {})
+    prepared = await read(prepare, config.sql, config.tables)
+    scans = prepared.scans(inputs.get(ARGUMENTS) or {})
     for table, scan in scans.items():
         context.note("planned", table=table, scan=scan.as_json())
     return dict(scans)

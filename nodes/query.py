@@ -21,8 +21,9 @@ from .databases.session import Rows, Session
 async def query_node(config: AtDatabase, inputs: Inputs, context: Context) -> Outputs:
     """Raises QUERY_INVALID unless the SQL only reads; the session's read-only transaction holds it too."""
     from .sqltext.read_only import require_read_only
+    from .sqltext.reading import read
 
-    require_read_only(config.sql, config.engine)
+    await read(require_read_only, config.sql, config.engine)
     sql, values = bound_sql(config.engine, config.sql, inputs.get(ARGUMENTS) or {})
     query = Query(sql, tuple(values))
     stream = context.streams

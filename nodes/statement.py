@@ -28,8 +28,9 @@ async def statement_node(config: AtDatabase, inputs: Inputs, context: Context) -
     import pyarrow as pa
 
     from .sqltext.read_only import statement_kind
+    from .sqltext.reading import read
 
-    kind = statement_kind(config.sql, config.engine)
+    kind = await read(statement_kind, config.sql, config.engine)
     sql, values = bound_sql(config.engine, config.sql, inputs.get(ARGUMENTS) or {})
     query = Query(sql, tuple(values))
     place = database(config.where(context), read_only=False, timeout_s=config.timeout_s)

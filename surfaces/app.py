@@ -141,6 +141,13 @@ class App:
             raise refused
         self._sound.add(graph.hash)
 
+    async def _sound_graph(self, found: Tool | Skill, owner: Connector) -> Graph:
+        """The graph of `found`, compiled in a thread when it is first asked for: that reads SQL, which may be long."""
+        if "graph" not in vars(found):
+            await in_thread(lambda: found.graph)
+        self.require_sound(found.graph, owner)
+        return found.graph
+
     def find(self, connector: str, name: str) -> tuple[Connector, Tool | Skill]:
         """A connector's tool or skill. Raises TOOL_NOT_FOUND with near names."""
         return self.lookup.find(connector, name)
@@ -154,7 +161,7 @@ class App:
     def _environment(
         self, lookup: Lookup, connector: Connector | None, folder: Path | None = None, roots: Sequence[Path] = ()
     ) -> Environment:
-        def resolve(name: str) -> tuple[Graph, Environment]:
+        async def resolve(name: str) -> tuple[Graph, Environment]:
             slug, _, tool = name.rpartition("/")
             if not slug and connector is None:
                 raise JackfieldError(
@@ -163,8 +170,8 @@ class App:
                     "Write it as connector/tool.",
                 )
             owner, found = lookup.find(slug or (connector.slug if connector else ""), tool)
-            self.require_sound(found.graph, owner)
-            return found.graph, self._environment(lookup, owner)
+            graph = await self._sound_graph(found, owner)
+            return graph, self._environment(lookup, owner)
 
         return Environment(
             connector=connector.slug if connector else "",
@@ -245,11 +252,11 @@ class App:
         from ..engine.idempotency import scoped
 
         engine = self.engine
-        self.require_sound(found.graph, owner)
+        graph = await self._sound_graph(found, owner)
         limit = timeout_s or (found.timeout_s if isinstance(found, Tool) else None) or self.settings["call.timeout_s"]
         try:
             run = await engine.run(
-                found.graph,
+                graph,
                 arguments,
                 environment=self.environment(owner),
                 principal=principal,

@@ -61,6 +61,7 @@ class DatabaseSource(SourceConfiguration):
 async def read(engine: Engine, config: DatabaseSource, inputs: Inputs, context: Context) -> Outputs:
     """The rows of a source, on port `rows`: only what the Scan asks for, as far as the database can tell."""
     scan: Scan = inputs.get(SCAN) or EVERYTHING
+    await _require_read_only(engine, config)
     place = relation_of(engine, config, inputs.get(ARGUMENTS) or {})
     dsn = address(config.address, engine, context.secrets, (context.folder, *context.roots)).over(config.tls)
     stream = context.streams and not config.cache_ttl_s
@@ -107,6 +108,15 @@ async def _pull(
     table = await pull(source, begin, context, timeout_s=config.timeout_s, stream=stream, convert=convert)
     context.note("pushed", **made[-1].as_event())
     return table
+
+
+async def _require_read_only(engine: Engine, config: DatabaseSource) -> None:
+    """What `relation_of` asks of a `query` first, asked off the event loop; the answer is kept."""
+    if config.query is not None:
+        from ..sqltext.read_only import require_read_only
+        from ..sqltext.reading import read as read_text
+
+        await read_text(require_read_only, config.query, engine)
 
 
 def relation_of(engine: Engine, config: DatabaseSource, arguments: Mapping[str, Any]) -> Relation:
@@ -162,6 +172,7 @@ async def described(
     from .pull import leased
 
     dsn = address(config.address, engine, context.secrets, (context.folder, *context.roots)).over(config.tls)
+    await _require_read_only(engine, config)
     place = relation_of(engine, config, arguments)
 
     async def use(lease: Any) -> tuple[Column, ...]:

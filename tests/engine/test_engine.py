@@ -131,7 +131,10 @@ async def test_a_failure_that_cuts_off_a_write_tells_of_it() -> None:
         raise JackfieldError(Code.SOURCE_ERROR, "too bad")
 
     kinds = (*KINDS, kind("call", call), kind("fail", fail), kind("write", write, Effect.WRITES))
-    environment = Environment(resolve=lambda name: (flow({"w": "write"}), Environment()))
+    async def resolve(name: str) -> tuple[Graph, Environment]:
+        return flow({"w": "write"}), Environment()
+
+    environment = Environment(resolve=resolve)
     graph = flow({"c": "call", "f": "fail", "out": "output"}, "c.v -> out.c", "f.v -> out.f")
     async with Engine(kinds) as engine:
         with anyio.fail_after(5), pytest.raises(JackfieldError, match="too bad") as caught:
@@ -306,7 +309,7 @@ async def test_a_called_tool_runs_in_its_own_environment() -> None:
 
     tool = flow({"in": "input", "look": "look", "out": "output"}, "in.x -> look.x", "look.x -> out.x")
 
-    def resolve(name: str) -> tuple[Graph, Environment]:
+    async def resolve(name: str) -> tuple[Graph, Environment]:
         assert name == "geo/locate"
         return tool, Environment("geo")
 
@@ -327,7 +330,11 @@ async def test_a_called_tool_does_not_see_its_callers_inputs() -> None:
     schema = {"schema": {"type": "object", "properties": {"password": {"type": "string"}}, "required": ["password"]}}
     needy = flow({"in": ("input", schema), "out": "output"}, "in.password -> out.password")
     graph = flow({"in": "input", "c": "call", "out": "output"}, "in -> c", "c.password -> out.password")
-    environment = Environment(resolve=lambda name: (needy, Environment()))
+
+    async def resolve(name: str) -> tuple[Graph, Environment]:
+        return needy, Environment()
+
+    environment = Environment(resolve=resolve)
     async with Engine((*KINDS, kind("call", call))) as engine:
         with pytest.raises(JackfieldError) as caught:
             await engine.run(graph, {"password": "mine"}, environment=environment)

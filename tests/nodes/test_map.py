@@ -211,7 +211,7 @@ async def test_a_tool_is_called_for_each_item() -> None:
     )
     asked: list[str] = []
 
-    def resolve(name: str) -> tuple[Graph, Environment]:
+    async def resolve(name: str) -> tuple[Graph, Environment]:
         asked.append(name)
         return tool, Environment()
 
