@@ -14,7 +14,7 @@ from ...graphs.errors import Code, JackfieldError
 
 Dialect = Literal["duckdb", "postgres", "mysql"]
 
-# Reading a text is done on the event loop, and takes milliseconds for a thousand tokens.
+# Reading a text takes milliseconds for a thousand tokens, and all other Python waits its turn meanwhile.
 LONGEST: Final = 100_000
 MOST_TOKENS: Final = 20_000
 
