@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from email.utils import format_datetime
 from typing import Any
 
@@ -13,29 +13,14 @@ import anyio
 import pytest
 from servers.http import HttpServer, Reply, Seen
 from servers.raw import RawServer, read_request, reset
+from servers.rest import failure, pull
 
-from jackfield.engine.engine import Engine
-from jackfield.engine.runs import Run
-from jackfield.graphs.errors import Code, JackfieldError
-from jackfield.graphs.model import Edge, Graph, Node
-from jackfield.nodes import NODE_TYPES
+from jackfield.graphs.errors import Code
 from jackfield.nodes.http import retry
 from jackfield.nodes.http.ratelimit import Limiter, RateLimit
 from jackfield.nodes.http.retry import retry_after
 
 pytestmark = pytest.mark.anyio
-
-
-async def pull(source: Mapping[str, Any], **options: Any) -> Run:
-    graph = Graph((Node("items", "rest", source), Node("output", "output")), (Edge("items", "output", "rows", "rows"),))
-    async with Engine(NODE_TYPES) as engine:
-        return await engine.run(graph, {}, **options)
-
-
-async def failure(source: Mapping[str, Any], **options: Any) -> JackfieldError:
-    with pytest.raises(JackfieldError) as caught:
-        await pull(source, **options)
-    return caught.value
 
 
 def failing(times: int, reply: Reply) -> Callable[[Seen], Any]:

@@ -8,17 +8,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from servers import rest
 from servers.http import HttpServer, Reply, Seen
 
 from jackfield.engine.engine import Engine
-from jackfield.engine.environment import Environment
 from jackfield.engine.runs import Run
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Edge, Graph, Node
 from jackfield.nodes import NODE_TYPES
 from jackfield.nodes.http.pagination import IN_FLIGHT, next_link
 from jackfield.nodes.scan import Scan
-from jackfield.nodes.secrets import EnvironmentSecrets
 
 pytestmark = pytest.mark.anyio
 
@@ -26,12 +25,7 @@ RECORDS = [{"id": number} for number in range(950)]
 
 
 async def pull(url: str, pagination: Mapping[str, Any], scan: Scan | None = None, **source: Any) -> Run:
-    config = {"url": url, "data_path": "items", "pagination": pagination, **source}
-    nodes = (Node("input", "input"), Node("items", "rest", config), Node("output", "output"))
-    edges = (Edge("input", "items", "scan", "scan"), Edge("items", "output", "rows", "rows"))
-    async with Engine(NODE_TYPES) as engine:
-        environment = Environment(secrets=EnvironmentSecrets({"TOKEN": "tok-123456"}))
-        return await engine.run(Graph(nodes, edges), {"scan": scan or Scan()}, environment=environment)
+    return await rest.pull({"url": url, "data_path": "items", "pagination": pagination, **source}, scan=scan)
 
 
 def ids(run: Run) -> list[int]:
@@ -39,9 +33,7 @@ def ids(run: Run) -> list[int]:
 
 
 async def failure(url: str, pagination: Mapping[str, Any], **source: Any) -> JackfieldError:
-    with pytest.raises(JackfieldError) as caught:
-        await pull(url, pagination, **source)
-    return caught.value
+    return await rest.failure({"url": url, "data_path": "items", "pagination": pagination, **source})
 
 
 def by_number(
