@@ -35,6 +35,14 @@ def _count(value: Any) -> int:
     return int(value)
 
 
+def _flag(value: Any) -> bool:
+    if isinstance(value, str):
+        value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower())
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("text")
@@ -80,6 +88,9 @@ KEYS: Final = (
     Key("result.ttl_s", 900.0, _seconds, "Seconds that a result is kept for its cursor"),
     Key("serve.calls", 64, _count, "Calls of one connector that run at once while it is served"),
     Key("serve.waiting", 2_000, _count, "Calls of one connector that may wait; more are answered OVERLOADED"),
+    Key("audit.max_bytes", 64 * 2**20, _count, "Bytes of an audit file, after which another is begun"),
+    Key("audit.read_without", False, _flag, "READ tools go on while the audit cannot be written; others never do"),
+    Key("audit.fsync", False, _flag, "Wait for the disk at every line of the audit, so that no power cut takes one"),
     Key("model.url", "", _text, "An OpenAI-compatible endpoint that runs skills; empty: skills give their prompt"),
     Key("model.name", "", _text, "The model to ask there"),
     Key("model.secret_key", "", _text, "The environment variable that holds the key of that endpoint"),
