@@ -5,6 +5,7 @@ The command line, the Python API and every server stand on `App.call`; nothing b
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..engine.runs import Run
 
 LOCAL: Final = "local"
+UPLOADS: Final = "uploads"  # of the workspace: files that agents uploaded, which its connectors may read
 UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
 
 
@@ -69,9 +71,10 @@ class App:
         from ..engine.engine import Engine
         from ..nodes import NODE_TYPES
         from .plans import explain_node
+        from .platform.probe import probe_node
 
         # The last of a name holds: a configured model replaces the skill kind that only renders.
-        kinds = [*NODE_TYPES, explain_node, *model_kinds(self.settings), *self._kinds]
+        kinds = [*NODE_TYPES, explain_node, probe_node, *model_kinds(self.settings), *self._kinds]
         self._engine = await self._stack.enter_async_context(Engine(kinds, engine_settings(self.settings)))
         if any(connector.saves for connector in self.catalog.connectors.values()):
             await in_thread(self._clean_targets)
@@ -105,6 +108,12 @@ class App:
     def adopt(self, catalog: Catalog) -> None:
         """Serve `catalog` from now on. Calls under way go on in the one that they began with."""
         self.lookup = replace(self.lookup, catalog=catalog)
+
+    def rehearsing(self, connector: Connector) -> App:
+        """This app with `connector` in the place of what is served under its slug; both run in the one engine."""
+        other = copy.copy(self)
+        other.lookup = replace(self.lookup, given={**self.lookup.given, connector.slug: connector})
+        return other
 
     @property
     def results(self) -> ResultStore:
@@ -176,7 +185,7 @@ class App:
         return Environment(
             connector=connector.slug if connector else "",
             folder=connector.folder if connector else (folder or self.settings.folder),
-            roots=(*self.settings.roots, *roots),
+            roots=(self.settings.folder / UPLOADS, *self.settings.roots, *roots),
             secrets=self.secrets,
             resolve=resolve,
         )

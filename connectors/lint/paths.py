@@ -12,6 +12,7 @@ from ...graphs.findings import Finding
 from ...nodes.datapath import check_path
 from .subject import Subject
 
+UPLOADED: Final = "../uploads/"  # from `connectors/`: what agents uploaded into the workspace
 ABSOLUTE: Final = re.compile(r"^(/|~|\\|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://)")
 
 
@@ -40,6 +41,8 @@ def leaves(path: str, folder: Path) -> str:
     """Why `path` is not inside `folder`, in words; empty when it is, or when a variable decides."""
     if path.lstrip().startswith("{{"):
         return ""  # the operator's environment says where, and the run checks it
+    if path.startswith(UPLOADED) and folder.name == "connectors":
+        path, folder = path.removeprefix(UPLOADED), folder.parent / "uploads"  # which every connector may read
     if ABSOLUTE.match(path):
         return "is absolute"
     depth = 0
