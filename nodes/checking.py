@@ -14,6 +14,7 @@ from ..graphs.model import Graph, Node
 from ..graphs.pointers import pointer as pointer_to
 from ..graphs.positions import Document
 from .base import NodeType, OpenConfiguration, Ports
+from .repeating import asks_after_writes
 
 Kinds = Mapping[str, NodeType[Any]]
 
@@ -21,14 +22,15 @@ Kinds = Mapping[str, NodeType[Any]]
 def check_graph(
     graph: Graph, kinds: Kinds, *, file: str = "", document: Document | None = None, pointer: str = ""
 ) -> tuple[Finding, ...]:
-    """All findings about `graph`, which begins at `pointer` of its file: its wiring, then its configurations."""
+    """All findings about `graph`, which begins at `pointer` of its file: wiring, configurations, questions."""
 
     def ports_of(node: Node) -> Ports | None:
         kind = kinds.get(node.type)
         return None if kind is None else kind.ports_for(node.configuration)
 
     findings = check(graph, ports_of, kinds=tuple(kinds), file=file, document=document, pointer=pointer)
-    return findings + tuple(_configurations(graph, kinds, file, document, pointer))
+    repeated = asks_after_writes(graph, kinds, file=file, document=document, pointer=pointer)
+    return findings + tuple(_configurations(graph, kinds, file, document, pointer)) + tuple(repeated)
 
 
 def _configurations(

@@ -28,7 +28,7 @@ EFFECTS: Final[Mapping[Effect, str]] = {
     Effect.PURE: "computes; nothing outside is touched",
     Effect.READS: "reads from outside; a transient failure is tried again inside the deadline",
     Effect.WRITES: "changes something outside; never repeated without an idempotency key",
-    Effect.ASKS: "asks a person",
+    Effect.ASKS: "asks whoever called; the call may begin anew with the answer, so nothing is written before",
 }
 
 

@@ -43,6 +43,7 @@ CODES: Final[Mapping[str, str]] = {
     "INPUT_MISSING": "A required input is neither wired nor configured",
     "CYCLE_WITHOUT_ENTRY": "The nodes of a cycle wait for each other, so none of them can be the first",
     "NODE_UNREACHABLE": "A node can never fire",
+    "ASK_AFTER_WRITE": "A node may write before another asks: the call begins anew with the answer",
 }
 
 
