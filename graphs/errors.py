@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Code(StrEnum):
-    """Every code an answer may carry. `STATUS` gives each its HTTP status and its exit code."""
+    """Every code an answer may carry. `STATUS` gives each its HTTP status, its exit code and what it means."""
 
     VALIDATION_INVALID_PARAMS = "VALIDATION_INVALID_PARAMS"
     VALIDATION_MISSING_FIELD = "VALIDATION_MISSING_FIELD"
@@ -44,37 +44,40 @@ class Code(StrEnum):
 class Status(NamedTuple):
     http: int
     exit: int
+    meaning: str
 
 
 STATUS: Final[Mapping[Code, Status]] = {
-    Code.VALIDATION_INVALID_PARAMS: Status(422, 2),
-    Code.VALIDATION_MISSING_FIELD: Status(422, 2),
-    Code.TOOL_NOT_FOUND: Status(404, 2),
-    Code.CONFIG_INVALID: Status(422, 1),
-    Code.INVALID_SKILL: Status(422, 1),
-    Code.QUERY_INVALID: Status(422, 1),
-    Code.SCHEMA_NOT_FOUND: Status(404, 2),
-    Code.RESULT_EXPIRED: Status(410, 2),
-    Code.SECRET_MISSING: Status(424, 2),
-    Code.INPUT_REQUIRED: Status(428, 2),
-    Code.AUTH_REQUIRED: Status(401, 4),
-    Code.AUTH_FAILED: Status(502, 4),
-    Code.ACCESS_DENIED: Status(403, 4),
-    Code.SOURCE_UNREACHABLE: Status(502, 3),
-    Code.SOURCE_BLOCKED: Status(502, 3),
-    Code.SOURCE_TIMEOUT: Status(504, 3),
-    Code.SOURCE_ERROR: Status(502, 3),
-    Code.SOURCE_BAD_REPLY: Status(502, 3),
-    Code.RATE_LIMITED: Status(429, 3),
-    Code.SCHEMA_CHANGED: Status(502, 3),
-    Code.TYPE_MISMATCH: Status(502, 3),
-    Code.QUERY_TIMEOUT: Status(504, 5),
-    Code.BUDGET_EXCEEDED: Status(413, 5),
-    Code.OVERLOADED: Status(503, 5),
-    Code.OUTCOME_UNKNOWN: Status(502, 5),
-    Code.AUDIT_UNAVAILABLE: Status(503, 5),
-    Code.INTERNAL_ERROR: Status(500, 5),
-    Code.CANCELLED: Status(499, 130),
+    Code.VALIDATION_INVALID_PARAMS: Status(422, 2, "An argument or option does not fit, or there is none of that name"),
+    Code.VALIDATION_MISSING_FIELD: Status(422, 2, "A required argument or option is not given"),
+    Code.TOOL_NOT_FOUND: Status(404, 2, "There is no connector, tool, skill or save of that name"),
+    Code.CONFIG_INVALID: Status(422, 1, "A connector, graph or setting is wrong, as `lint` says too"),
+    Code.INVALID_SKILL: Status(422, 1, "A skill names a tool or a step that is not there"),
+    Code.QUERY_INVALID: Status(
+        422, 1, "The SQL does not parse, does not only read, or compares what cannot be compared"
+    ),
+    Code.SCHEMA_NOT_FOUND: Status(404, 2, "A table or column is not there"),
+    Code.RESULT_EXPIRED: Status(410, 2, "The cursor's rows are not kept any more"),
+    Code.SECRET_MISSING: Status(424, 2, "A variable that holds a secret is not set"),
+    Code.INPUT_REQUIRED: Status(428, 2, "A node asks the caller something, who has not answered or cannot be asked"),
+    Code.AUTH_REQUIRED: Status(401, 4, "The caller has to sign in first"),
+    Code.AUTH_FAILED: Status(502, 4, "A source refuses the credentials that it was given"),
+    Code.ACCESS_DENIED: Status(403, 4, "The caller, or the source's user, may not do this"),
+    Code.SOURCE_UNREACHABLE: Status(502, 3, "A source cannot be reached, or a file is not there"),
+    Code.SOURCE_BLOCKED: Status(502, 3, "The address of a source may not be reached from here"),
+    Code.SOURCE_TIMEOUT: Status(504, 3, "A source did not answer in its time"),
+    Code.SOURCE_ERROR: Status(502, 3, "A source, a target or an author's function failed"),
+    Code.SOURCE_BAD_REPLY: Status(502, 3, "What a source gave is not what its format says"),
+    Code.RATE_LIMITED: Status(429, 3, "A source asks for fewer requests"),
+    Code.SCHEMA_CHANGED: Status(502, 3, "A source's columns are not those that its contract fixes"),
+    Code.TYPE_MISMATCH: Status(502, 3, "A value does not fit the type it should have"),
+    Code.QUERY_TIMEOUT: Status(504, 5, "The call took longer than its time limit"),
+    Code.BUDGET_EXCEEDED: Status(413, 5, "The call used more rows, bytes, memory or nodes than it may"),
+    Code.OVERLOADED: Status(503, 5, "Too many calls are under way"),
+    Code.OUTCOME_UNKNOWN: Status(502, 5, "A write was cut off: it may have happened, or not"),
+    Code.AUDIT_UNAVAILABLE: Status(503, 5, "The call could not be recorded, and was not made"),
+    Code.INTERNAL_ERROR: Status(500, 5, "A bug of Jackfield or of a library"),
+    Code.CANCELLED: Status(499, 130, "Whoever called ended it; after SIGTERM the exit code is 143"),
 }
 
 

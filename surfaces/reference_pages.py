@@ -2,53 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
-from typing import Final
 
 import click
 
 from ..connectors.lint.codes import CODES
 from ..graphs.checks import CODES as GRAPH_CODES
-from ..graphs.errors import STATUS, Code
+from ..graphs.errors import STATUS
 from ..nodes.sqltext.functions import FUNCTIONS, TABLE_FUNCTIONS
 from ..nodes.sqltext.tokens import LONGEST, MOST_TOKENS
 from .cli.main import cli
 
-MEANINGS: Final[Mapping[Code, str]] = {
-    Code.VALIDATION_INVALID_PARAMS: "An argument or option does not fit, or there is none of that name",
-    Code.VALIDATION_MISSING_FIELD: "A required argument or option is not given",
-    Code.TOOL_NOT_FOUND: "There is no connector, tool, skill or save of that name",
-    Code.CONFIG_INVALID: "A connector, graph or setting is wrong, as `lint` says too",
-    Code.INVALID_SKILL: "A skill names a tool or a step that is not there",
-    Code.QUERY_INVALID: "The SQL does not parse, does not only read, or compares what cannot be compared",
-    Code.SCHEMA_NOT_FOUND: "A table or column is not there",
-    Code.RESULT_EXPIRED: "The cursor's rows are not kept any more",
-    Code.SECRET_MISSING: "A variable that holds a secret is not set",
-    Code.INPUT_REQUIRED: "A node asks the caller something, who has not answered or cannot be asked",
-    Code.AUTH_REQUIRED: "The caller has to sign in first",
-    Code.AUTH_FAILED: "A source refuses the credentials that it was given",
-    Code.ACCESS_DENIED: "The caller, or the source's user, may not do this",
-    Code.SOURCE_UNREACHABLE: "A source cannot be reached, or a file is not there",
-    Code.SOURCE_BLOCKED: "The address of a source may not be reached from here",
-    Code.SOURCE_TIMEOUT: "A source did not answer in its time",
-    Code.SOURCE_ERROR: "A source, a target or an author's function failed",
-    Code.SOURCE_BAD_REPLY: "What a source gave is not what its format says",
-    Code.RATE_LIMITED: "A source asks for fewer requests",
-    Code.SCHEMA_CHANGED: "A source's columns are not those that its contract fixes",
-    Code.TYPE_MISMATCH: "A value does not fit the type it should have",
-    Code.QUERY_TIMEOUT: "The call took longer than its time limit",
-    Code.BUDGET_EXCEEDED: "The call used more rows, bytes, memory or nodes than it may",
-    Code.OVERLOADED: "Too many calls are under way",
-    Code.OUTCOME_UNKNOWN: "A write was cut off: it may have happened, or not",
-    Code.AUDIT_UNAVAILABLE: "The call could not be recorded, and was not made",
-    Code.INTERNAL_ERROR: "A bug of Jackfield or of a library",
-    Code.CANCELLED: "Whoever called ended it; after SIGTERM the exit code is 143",
-}
-
 
 def error_page() -> str:
-    rows = ((f"`{code.value}`", MEANINGS[code], str(status.http), str(status.exit)) for code, status in STATUS.items())
+    rows = ((f"`{code.value}`", status.meaning, str(status.http), str(status.exit)) for code, status in STATUS.items())
     lines = [
         "# Error codes",
         "",
