@@ -1,0 +1,278 @@
+"""Runs against `jackfield serve` what others wrote to test MCP servers with: `scripts/conformance [PART…]`.
+
+Parts: `requirements` (the official conformance suite, each revision's frozen set, over the conformance bundle),
+`clients` (the official TypeScript clients, v1 and v2, both eras, HTTP and stdio), `inspector` (the MCP Inspector's
+command line, both eras). Exits with 1 when any of them fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from servers.http import HttpServer, Seen  # noqa: E402
+
+HERE: Final = Path(__file__).parent
+BUNDLE: Final = ROOT / "examples" / "conformance"
+MODULES: Final = ROOT / ".conformance" / "node_modules"
+NODE: Final = MODULES / "node" / "bin" / "node"
+PACKAGES: Final = MODULES / "@modelcontextprotocol"
+JACKFIELD: Final = ROOT / ".venv" / "bin" / "jackfield"
+REVISIONS: Final = ("2025-11-25", "2026-07-28")
+READY_S: Final = 30
+
+
+@dataclass(frozen=True)
+class Failure:
+    what: str
+    output: str
+
+
+def numbers_connector() -> dict[str, Any]:
+    """Tools enough for two pages of a list, rows enough for two of an answer, and an upstream that never answers."""
+    parity = {
+        "name": "parity",
+        "type": "string",
+        "description": "Which numbers to return, exactly",
+        "enum": ["even", "odd"],
+        "required": False,
+    }
+    rows = [{"n": n, "parity": "odd" if n % 2 else "even"} for n in range(120)]
+    base = {"category": "READ", "parameters": []}
+    few = [
+        {
+            **base,
+            "id": f"number_tool_{n}",
+            "name": f"Number {n}",
+            "description": f"Return a number, which is {n}.",
+            "sql": f"SELECT n FROM numbers WHERE n = {n}",
+        }
+        for n in range(120)
+    ]
+    return {
+        "name": "Numbers",
+        "slug": "numbers",
+        "version": "1.0.0",
+        "sources": [
+            {"id": "numbers", "type": "rows", "rows": rows},
+            {"id": "never", "type": "rest", "url": "{{ env:WALK_UPSTREAM }}/never", "schema": {"n": "int"}},
+            {
+                "id": "paged",
+                "type": "rest",
+                "url": "{{ env:WALK_UPSTREAM }}/paged",
+                "data_path": "items",
+                "pagination": {"strategy": "page", "page_param": "page", "size_param": "size", "page_size": 10},
+                "cache_ttl_s": 0,
+            },
+        ],
+        "tools": [
+            {
+                **base,
+                "id": "list_numbers",
+                "name": "List numbers",
+                "description": "Return the numbers, all or those of one parity, in order.",
+                "sql": "SELECT n, parity FROM numbers WHERE (:parity IS NULL OR parity = :parity) ORDER BY n LIMIT 1000",
+                "parameters": [parity],
+            },
+            {
+                **base,
+                "id": "number_pages",
+                "name": "Number pages",
+                "description": "Return numbers that come in pages from elsewhere.",
+                "sql": "SELECT n FROM paged LIMIT 1000",
+            },
+            {
+                **base,
+                "id": "wait_for_upstream",
+                "name": "Wait",
+                "description": "Return numbers of an upstream that never answers.",
+                "sql": "SELECT n FROM never LIMIT 10",
+                "timeout_s": 120,
+            },
+            *few,
+        ],
+        "skills": [
+            {
+                "id": "explain_numbers",
+                "name": "Explain numbers",
+                "description": "Explain what the numbers of one parity have in common.",
+                "tool_ids": ["list_numbers"],
+                "prompt_template": "Call list_numbers for the {{skill.input.parity}} numbers and explain them.",
+                "parameters": [{**parity, "required": True}],
+            }
+        ],
+    }
+
+
+class Upstream:
+    """Counts the calls that hang, and those that were let go again."""
+
+    def __init__(self) -> None:
+        self.hung = 0
+        self.released = 0
+        routes = {"/never": self._never, "/paged": self._paged, "/counted": self._counted}
+        self.server = HttpServer(routes)
+
+    async def _never(self, seen: Seen) -> Any:
+        self.hung += 1
+        await seen.disconnected()
+        self.released += 1
+        return {}
+
+    def _paged(self, seen: Seen) -> Any:
+        page = int(seen.query.get("page", "1"))
+        return {"items": [{"n": page * 10 + n} for n in range(10 if page < 6 else 0)]}
+
+    def _counted(self, seen: Seen) -> Any:
+        return {"hung": self.hung, "released": self.released}
+
+
+@contextmanager
+def served(path: Path, folder: Path, variables: dict[str, str]) -> Iterator[str]:
+    """`jackfield serve` over `path` on a free port; its MCP address."""
+    command = [str(JACKFIELD), "serve", str(path), "--port", "0"]
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **variables}, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    lines: list[str] = []
+    ready = threading.Event()
+    found: list[str] = []
+
+    def read() -> None:
+        for line in process.stderr or ():
+            lines.append(line)
+            address = re.search(r"https?://[^\s/]+:\d+/mcp", line)
+            if address and not found:
+                found.append(address[0])
+                ready.set()
+        ready.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        if not ready.wait(READY_S) or not found:
+            raise SystemExit("jackfield serve did not start:\n" + "".join(lines))
+        yield found[0]
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def run(what: str, *command: str | Path, cwd: Path, expect: int = 0) -> tuple[str, Failure | None]:
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=600)
+    output = done.stdout + done.stderr
+    failed = done.returncode != expect
+    print(f"{'FAILED' if failed else 'ok    '} {what}", flush=True)
+    return output, Failure(what, output) if failed else None
+
+
+def requirements(folder: Path) -> Iterator[Failure]:
+    """Each revision's frozen set of scenarios. What is excused stands, with its reason, in expected-failures.yml."""
+    suite = PACKAGES / "conformance" / "dist" / "index.js"
+    for revision in REVISIONS:
+        with served(BUNDLE, folder, {"JACKFIELD_SERVE_CONFORMANCE": "1"}) as url:
+            more = ("--expected-failures", HERE / "expected-failures.yml")
+            output, failure = run(
+                f"requirements of {revision}",
+                *(NODE, suite, "server", "--url", url, "--requirements", revision, *more),
+                cwd=folder,
+            )
+        print("\n".join(f"       {line}" for line in output.splitlines() if line.startswith(("Total", "  ✗", "✗"))))
+        if failure:
+            yield failure
+
+
+def clients(folder: Path) -> Iterator[Failure]:
+    """The walk of an agent, by each official TypeScript client in each era that it speaks."""
+    for sdk, era in (("v1", "handshake"), ("v2", "handshake"), ("v2", "stateless")):
+        for transport in ("http", "stdio"):
+            with numbers(folder) as (path, upstream, variables):
+                target: dict[str, Any] = {"edited": str(path), "upstream": upstream}
+                if transport == "http":
+                    with served(path, folder, variables) as url:
+                        yield from walked(sdk, era, transport, {**target, "url": url}, folder)
+                else:
+                    arguments = ["serve", str(path), "--stdio"]
+                    local = {"command": str(JACKFIELD), "args": arguments, "cwd": str(folder), "env": variables}
+                    yield from walked(sdk, era, transport, {**target, **local}, folder)
+
+
+def walked(sdk: str, era: str, transport: str, target: dict[str, Any], folder: Path) -> Iterator[Failure]:
+    script = ROOT / ".conformance" / "walk.mjs"  # beside its packages: Node looks for them upwards from the script
+    what = f"TypeScript {sdk}, {era}, {transport}"
+    output, failure = run(what, NODE, script, sdk, era, transport, json.dumps(target), cwd=folder)
+    if failure:
+        yield failure
+    else:
+        print(output.rstrip().replace("  ", "       "))
+
+
+def inspector(folder: Path) -> Iterator[Failure]:
+    """The Inspector's command line: lists, calls, reads, prompts, skills, and its lint of tool schemas."""
+    cli = PACKAGES / "inspector" / "clients" / "launcher" / "build" / "index.js"
+    asked: tuple[tuple[str, ...], ...] = (
+        ("--method", "tools/list", "--strict"),
+        ("--method", "tools/call", "--tool-name", "list_numbers", "--tool-arg", "parity=odd"),
+        ("--method", "resources/list"),
+        ("--method", "resources/templates/list"),
+        ("--method", "resources/read", "--uri", "elliot://docs/error-codes"),
+        ("--method", "prompts/list"),
+        ("--method", "prompts/get", "--prompt-name", "explain_numbers", "--prompt-args", "parity=odd"),
+        ("--method", "skills/list", "--verify"),
+    )
+    with numbers(folder) as (path, _, variables), served(path, folder, variables) as url:
+        for era in ("legacy", "modern"):
+            for words in asked:
+                what = f"Inspector, {era}: {' '.join(words[1:])}"
+                _, failure = run(what, NODE, cli, "--cli", url, "--protocol-era", era, *words, cwd=folder)
+                if failure:
+                    yield failure
+
+
+@contextmanager
+def numbers(folder: Path) -> Iterator[tuple[Path, str, dict[str, str]]]:
+    """The walk's connector, its upstream's address, and what it needs of the environment."""
+    path = folder / "numbers.connector.json"
+    path.write_text(json.dumps(numbers_connector(), indent=1), "utf-8")
+    with Upstream().server as server:
+        yield path, server.url, {"WALK_UPSTREAM": server.url}
+
+
+PARTS: Final[dict[str, Callable[[Path], Iterator[Failure]]]] = {
+    "requirements": requirements,
+    "clients": clients,
+    "inspector": inspector,
+}
+
+
+def main(parts: list[str]) -> int:
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        print(f"conformance: there is no part '{unknown[0]}', only {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    failures: list[Failure] = []
+    for part in parts or PARTS:
+        with tempfile.TemporaryDirectory() as folder:
+            failures += PARTS[part](Path(folder))
+    for failure in failures:
+        print(f"\n--- {failure.what}\n{failure.output[-6000:]}", file=sys.stderr)
+    print("conformance: all hold" if not failures else f"conformance: {len(failures)} failed")
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
