@@ -1,13 +1,23 @@
-"""The audit of a workspace: where its settings put it."""
+"""The audit of a workspace: where its settings put it, and the line that a served call becomes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
+from ..engine.audit.line import Line
 from ..engine.audit.log import AuditLog
 from ..engine.audit.redaction import no_secrets
+from ..graphs.errors import Code
+from .served import ServedCall
 from .settings import Settings
+
+# What ends a call before anything of it has run.
+REFUSALS: Final = frozenset(
+    (Code.TOOL_NOT_FOUND, Code.VALIDATION_INVALID_PARAMS, Code.VALIDATION_MISSING_FIELD, Code.ACCESS_DENIED,
+     Code.AUTH_REQUIRED, Code.OVERLOADED, Code.AUDIT_UNAVAILABLE)
+)  # fmt: skip
 
 
 def audit_folder(settings: Settings) -> Path:
@@ -22,4 +32,44 @@ def audit_log(settings: Settings, redact: Callable[[str], str] = no_secrets) -> 
         read_without=settings["audit.read_without"],
         fsync=settings["audit.fsync"],
         redact=redact,
+    )
+
+
+class AuditJournal:
+    """A service's journal that is the audit. Whoever makes it opens and closes `log`."""
+
+    def __init__(self, log: AuditLog) -> None:
+        self.log = log
+
+    def require(self) -> None:
+        """Before a call that changes something. Raises AUDIT_UNAVAILABLE when it could not be recorded."""
+        self.log.require("WRITE")
+
+    def record(self, call: ServedCall) -> None:
+        """Write the call's line. Raises AUDIT_UNAVAILABLE when a call that succeeded must not be answered without."""
+        self.log.append(line_of(call))
+
+
+def line_of(call: ServedCall) -> Line:
+    """The line of a call that has ended, under the name by which it was called."""
+    caller, error = call.caller, call.error
+    return Line(
+        tool=call.name,
+        args=call.arguments,
+        rows=call.rows,
+        bytes=call.bytes,
+        duration_ms=call.seconds * 1000,
+        error=None if error is None else error.code.value,
+        session_id=caller.session_id or None,
+        run=call.run,
+        connector=call.connector or None,
+        category=call.category or None,
+        principal=caller.principal,
+        client=caller.client or None,
+        era=caller.era or None,
+        cache=None if call.cached is None else "hit" if call.cached else "miss",
+        pushed=call.pushed,
+        decision="denied" if error is not None and error.code in REFUSALS else "allowed",
+        message=None if error is None else error.message,
+        sensitive=call.sensitive,
     )

@@ -45,7 +45,7 @@ class Line:
     era: str | None = None
     cache: str | None = None
     pushed: Any = None
-    truncated: bool = False
+    truncated: bool | None = None
     decision: str = "allowed"
     message: str | None = None
     trace: str | None = None

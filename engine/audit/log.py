@@ -29,6 +29,7 @@ MOST_KEPT: Final = 1_000  # lines in memory while none can be written
 MOST_NOTES: Final = 100
 RETRY_S: Final = 1.0
 WRITABLE: Final = stat.S_IWUSR
+READS: Final = (None, "READ")
 NOT_OPEN: Final = "it is not open"
 
 
@@ -135,7 +136,8 @@ class AuditLog:
         """Record a call that has ended; gives the line's seq, or 0 when it waits to be written.
 
         Raises AUDIT_UNAVAILABLE when it waits and calls of its category do not go on without: the caller must not be
-        given the answer. The line is written, with the time it has now, as soon as any line can be.
+        given the answer. A call that failed has none, and keeps its error. The line is written, with the time it has
+        now, as soon as any line can be.
         """
         at = self._clock()
         text = self._texts.text(at)
@@ -148,12 +150,12 @@ class AuditLog:
             self._waiting.append((text, line))
         else:
             self.lost += 1
-        if self._may_go_on(line.category):
+        if line.error is not None or self._may_go_on(line.category):
             return 0
-        raise self._unavailable()
+        raise self._unavailable() if line.category in READS else self._made()
 
     def _may_go_on(self, category: str | None) -> bool:
-        return self.read_without and category not in ("WRITE", "ACTION")
+        return self.read_without and category in READS
 
     def _write(self, line: Line, text: str, at: float) -> int:
         opened = self._opened
@@ -256,6 +258,14 @@ class AuditLog:
             Code.AUDIT_UNAVAILABLE,
             f"The audit{where} cannot be written: {self._fault}.",
             "Calls are refused while they cannot be recorded; whoever runs this server must mend its state folder.",
+        )
+
+    def _made(self) -> JackfieldError:
+        return JackfieldError(
+            Code.AUDIT_UNAVAILABLE,
+            f"The call was made and succeeded, but the audit cannot be written: {self._fault}.",
+            "Do not make it again. Its line is written when it can be; whoever runs this server must mend its state.",
+            {"made": True},
         )
 
 
