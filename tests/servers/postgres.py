@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import shutil
-import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
 
-from servers.process import Folder, NotInstalledError, Process, account, free_port, run_as
+from servers.database import DatabaseServer
+from servers.process import Folder, NotInstalledError, account, run_as
 
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -38,81 +34,35 @@ def programs() -> Path:
     return Path(found).parent
 
 
-class PostgresServer:
-    """`with PostgresServer() as server: server.dsn`. The superuser is `jackfield`, by password (scram)."""
+class PostgresServer(DatabaseServer):
+    """The superuser is `jackfield`, by password (scram). `run` gives null as `\\N`."""
 
-    user = "jackfield"
-    password = "p@ss/w:rd"  # needs percent-encoding in a URL, so that every test proves it
-    quoted = "p%40ss%2Fw%3Ard"
-    host = "127.0.0.1"
+    name = "Postgres"
+    scheme = "postgresql"
+    first = "postgres"
+    stop_by = "INT"
+    drop_options = "WITH (FORCE)"
 
     def __init__(self) -> None:
         self.bin = programs()
-        self.port = 0
-        self._numbers = itertools.count(1)
-        self._folder = Folder("pg", account("postgres"))
-        self._process: Process | None = None
+        super().__init__(Folder("pg", account("postgres")))
 
-    @property
-    def dsn(self) -> str:
-        return self.dsn_of("postgres")
-
-    def dsn_of(self, database: str) -> str:
-        return f"postgresql://{self.user}:{self.quoted}@{self.host}:{self.port}/{database}"
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
-    def __enter__(self) -> Self:
+    def install(self) -> None:
         data = self._folder.path / "data"
         secret = self._folder.write("password", self.password)
         initdb = [str(self.bin / "initdb"), "-D", str(data), "-U", self.user, "--auth=scram-sha-256"]
         initdb += [f"--pwfile={secret}", "--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"]
-        try:
-            run_as(self._folder.owner, initdb, self._folder.path)
-            self.start()
-        except BaseException:
-            self._folder.remove()
-            raise
-        return self
+        run_as(self._folder.owner, initdb, self._folder.path)
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-        self._folder.remove()
-
-    def start(self) -> None:
-        """Start, or start again on the same port and data."""
+    def command(self) -> list[str]:
         options = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        command = [str(self.bin / "postgres"), "-D", str(self._folder.path / "data"), *options]
-        for _ in range(3):  # another process may take the port between our look and the server's
-            self.port = self.port or free_port()
-            self._process = Process([*command, "-p", str(self.port)], self._folder, "INT")
-            if self._process.wait_ready(self._answers):
-                return
-            self.stop()
-            self.port = 0
-        raise RuntimeError(f"Postgres did not start: {(self._folder.path / 'server.log').read_text('utf-8')[-2000:]}")
+        return [str(self.bin / "postgres"), "-D", str(self._folder.path / "data"), *options, "-p", str(self.port)]
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         ready = [str(self.bin / "pg_isready"), "-q", "-h", self.host, "-p", str(self.port)]
         return subprocess.run(ready, check=False).returncode == 0
 
-    def stop(self) -> None:
-        """A fast shutdown: open connections are ended."""
-        if self._process is not None:
-            self._process.stop()
-            self._process = None
-
-    def kill(self) -> None:
-        """kill -9."""
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
-
-    def run(self, sql: str, database: str = "postgres") -> list[list[str]]:
-        """Run statements by psql; the rows they give, as text. Null is `\\N`."""
+    def client(self, database: str) -> tuple[Sequence[str], Mapping[str, str]]:
         command = [
             str(self.bin / "psql"),
             "-X",
@@ -126,31 +76,5 @@ class PostgresServer:
             "-v",
             "ON_ERROR_STOP=1",
         ]
-        done = subprocess.run(
-            [*command, "-h", self.host, "-p", str(self.port), "-U", self.user, "-d", database],
-            input=sql,
-            env={**os.environ, "PGPASSWORD": self.password, "PGCLIENTENCODING": "UTF8", "PGTZ": "UTC"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
-        return [line.split("\t") for line in done.stdout.splitlines()]
-
-    @contextmanager
-    def database(self, sql: str = "") -> Iterator[str]:
-        """The DSN of a database of its own, set up by `sql` and dropped at the end."""
-        name = f"test_{next(self._numbers)}"
-        self.run(f"CREATE DATABASE {name}")
-        try:
-            if sql:
-                self.run(sql, name)
-            yield self.dsn_of(name)
-        finally:
-            if self._process is not None:
-                self.run(f"DROP DATABASE {name} WITH (FORCE)")
-
-    def accepts(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex((self.host, self.port)) == 0
+        command += ["-h", self.host, "-p", str(self.port), "-U", self.user, "-d", database or self.first]
+        return command, {"PGPASSWORD": self.password, "PGCLIENTENCODING": "UTF8", "PGTZ": "UTC"}
