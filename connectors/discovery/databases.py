@@ -75,10 +75,10 @@ def tables_of(engine: Engine, answers: Mapping[str, Iterable[Mapping[str, Any]]]
         labels.setdefault(str(row["type"]), []).append(str(row["label"]))
     columns: dict[tuple[str, str], dict[str, Column]] = {}
     for row in answers.get("columns", ()):
-        table, name, type = (str(row["place"]), str(row["name"])), str(row["column_name"]), str(row["type"])
+        table, name, kind = (str(row["place"]), str(row["name"])), str(row["column_name"]), str(row["type"])
         is_key, refers = keys.get((*table, name), (False, None))
         required = bool(row["required"]) if engine == "postgres" else row["nullable"] == "NO"
-        values = tuple(labels.get(type, ())) if engine == "postgres" else _labels(type)
+        values = tuple(labels.get(kind, ())) if engine == "postgres" else _labels(kind)
         column = Column(name, "", not required and not is_key, is_key, values, refers=refers)
         columns.setdefault(table, {})[name] = column
     return tuple(
@@ -122,7 +122,7 @@ def _keys(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, 
     return found
 
 
-def _labels(type: str) -> tuple[str, ...]:
+def _labels(kind: str) -> tuple[str, ...]:
     """The values of a MySQL enum type, as it is written."""
-    match = _ENUM.match(type)
+    match = _ENUM.match(kind)
     return tuple(label.replace("''", "'") for label in _LABEL.findall(match[1])) if match else ()

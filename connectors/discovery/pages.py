@@ -38,8 +38,6 @@ CURSORS: Final[Mapping[str, tuple[str, ...]]] = {
 TOTALS: Final = frozenset(
     ("total", "totalcount", "count", "totalresults", "totalrecords", "totalitems", "totalelements")
 )
-    ("total", "totalcount", "count", "totalresults", "totalrecords", "totalitems", "totalelements")
-)
 TOTAL_HEADERS: Final = ("x-total-count", "x-wp-total", "x-total", "total-count", "x-pagination-total-count")
 PAGE_FIELDS: Final = frozenset(("page", "currentpage", "pagenumber", "pageno"))
 OFFSET_FIELDS: Final = frozenset(("offset", "skip", "start"))
