@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,9 +29,17 @@ class Job:
         self._component = component
         self._read = read
         self._answer: Answer | None = None
-        self._over = anyio.Event()
+        self._over = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._abandoned = False
         self._fired: Fired | None = None
         self._error: Exception | None = None
+
+    def abandon(self) -> None:
+        """The engine is closed: end the run, if nothing ends it already."""
+        scope = self._execution.run.scope
+        self._abandoned = not scope.cancel_called
+        scope.cancel()
 
     async def drive(self) -> None:
         run = self._execution.run
@@ -46,7 +55,7 @@ class Job:
             try:
                 self._close()
             finally:
-                self._over.set()
+                self._end()
 
     @property
     def is_read(self) -> bool:
@@ -58,35 +67,48 @@ class Job:
         run = self._execution.run
         try:
             if run.deadline == math.inf:
-                await self._over.wait()
+                await self._wait()
             else:
-                with anyio.CancelScope(deadline=run.deadline + UNWIND_S):
-                    await self._over.wait()
+                timer = asyncio.get_running_loop().call_at(run.deadline + UNWIND_S, self._wake)
+                try:
+                    await self._wait()
+                finally:
+                    timer.cancel()
         except anyio.get_cancelled_exc_class():
             run.scope.cancel()
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + UNWIND_S):
-                await self._over.wait()
+                await self._wait()
             raise
         if self._error is not None:
             raise self._with_unknown_writes(self._error)
         if self._fired is not None:
             return [*run.bubbled, *self._fired]
-        if run.scope.cancelled_caught or not self._over.is_set():
-            raise self._cut_off()
-        raise _engine_closed()
+        raise self._cut_off()
+
+    async def _wait(self) -> None:
+        if not self._over:
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _end(self) -> None:
+        self._over = True
+        self._wake()
 
     async def _hold_open(self, fired: Fired) -> None:
         """Until the answer is read or closed. What ends the run before that ends the reading."""
-        run = self._execution.run
         answer = Answer(fired)
         if not answer.is_open:
             return
         self._answer, self._fired = answer, answer.fired
-        self._over.set()
+        self._end()
         try:
             await answer.ended()
         except anyio.get_cancelled_exc_class():
-            answer.stop(self._cut_off() if run.scope.cancel_called else _engine_closed())
+            answer.stop(self._cut_off())
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + UNWIND_S):
                 await answer.ended()
             raise
@@ -105,6 +127,8 @@ class Job:
 
     def _cut_off(self) -> JackfieldError:
         run = self._execution.run
+        if self._abandoned or (self._over and not run.scope.cancel_called):
+            return JackfieldError(Code.CANCELLED, "The engine was closed while this run was going on.")
         if run.unknown_writes:
             node = run.unknown_writes[0]
             return JackfieldError(
@@ -133,7 +157,3 @@ class Job:
         session, run.session = run.session, None
         if session is not None:
             session.close()
-
-
-def _engine_closed() -> JackfieldError:
-    return JackfieldError(Code.CANCELLED, "The engine was closed while this run was going on.")

@@ -6,9 +6,10 @@ Whether a resource is still healthy is for its user to know, who discards it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -58,6 +59,46 @@ class _Pool:
     waiting: deque[anyio.Event] = field(default_factory=deque)
 
 
+class _Leasing(AbstractAsyncContextManager[Leased[R]]):
+    """One lease. A class, for a generator in its stead costs three times as much, with every look-up."""
+
+    __slots__ = ("_close", "_leased", "_open", "_pool", "_pools")
+
+    def __init__(
+        self, pools: KeyedPools, pool: _Pool, open: Callable[[], Awaitable[R]], close: Callable[[R], Awaitable[None]]
+    ) -> None:
+        self._pools = pools
+        self._pool = pool
+        self._open = open
+        self._close = close
+
+    async def __aenter__(self) -> Leased[R]:
+        pool = self._pool
+        await self._pools.take_turn(pool)
+        try:
+            await self._pools.close_stale()
+            if pool.idle:
+                idle = pool.idle.pop()  # the most recent: the others may become idle enough to be closed
+                leased = Leased(idle.value, idle.born)
+            else:
+                leased = Leased(await self._open(), anyio.current_time())
+        except BaseException:
+            self._pools.pass_turn(pool)
+            raise
+        self._leased: Leased[R] = leased
+        return leased
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and issubclass(kind, anyio.get_cancelled_exc_class()):
+            self._leased.discard()  # cut off anywhere: its state is not known
+        try:
+            await self._pools.give_back(self._pool, self._leased, self._close)
+        finally:
+            self._pools.pass_turn(self._pool)
+
+
 class KeyedPools:
     """Implements `base.Pools`. Close it with `aclose`."""
 
@@ -66,37 +107,19 @@ class KeyedPools:
         self._pools: dict[str, _Pool] = {}
         self._closed = False
 
-    @asynccontextmanager
-    async def lease(
+    def lease(
         self, key: str, open: Callable[[], Awaitable[R]], close: Callable[[R], Awaitable[None]]
-    ) -> AsyncIterator[Leased[R]]:
-        pool = self._pools.setdefault(key, _Pool(self._settings.size))
-        await self._turn(pool)
-        leased: Leased[R] | None = None
-        try:
-            await self._close_stale()
-            if pool.idle:
-                idle = pool.idle.pop()  # the most recent: the others may become idle enough to be closed
-                leased = Leased(idle.value, idle.born)
-            else:
-                leased = Leased(await open(), anyio.current_time())
-            yield leased
-        except anyio.get_cancelled_exc_class():
-            if leased is not None:
-                leased.discard()  # cut off anywhere: its state is not known
-            raise
-        finally:
-            try:
-                if leased is not None:
-                    await self._give_back(pool, leased, close)
-            finally:
-                self._pass_turn(pool)
+    ) -> AbstractAsyncContextManager[Leased[R]]:
+        pool = self._pools.get(key)
+        if pool is None:
+            pool = self._pools[key] = _Pool(self._settings.size)
+        return _Leasing(self, pool, open, close)
 
     async def reap(self) -> None:
         """Close what is idle too long, for ever: a task of whoever owns the pools."""
         while True:
             await anyio.sleep(max(self._settings.idle_s / 2, 0.01))
-            await self._close_stale()
+            await self.close_stale()
 
     async def aclose(self) -> None:
         """Close all idle resources; those still leased are closed when they come back."""
@@ -110,7 +133,7 @@ class KeyedPools:
     def idle(self, key: str) -> int:
         return len(self._pools[key].idle) if key in self._pools else 0
 
-    async def _turn(self, pool: _Pool) -> None:
+    async def take_turn(self, pool: _Pool) -> None:
         if pool.free and not pool.waiting:
             pool.free -= 1
             return
@@ -121,7 +144,7 @@ class KeyedPools:
                 await woken.wait()
         except BaseException as error:
             if woken.is_set():  # the turn came together with the cancellation
-                self._pass_turn(pool)
+                self.pass_turn(pool)
             else:
                 pool.waiting.remove(woken)
             if isinstance(error, TimeoutError):
@@ -134,20 +157,20 @@ class KeyedPools:
                 ) from None
             raise
 
-    def _pass_turn(self, pool: _Pool) -> None:
+    def pass_turn(self, pool: _Pool) -> None:
         if pool.waiting:
             pool.waiting.popleft().set()
         else:
             pool.free += 1
 
-    async def _give_back(self, pool: _Pool, leased: Leased[R], close: Callable[[R], Awaitable[None]]) -> None:
+    async def give_back(self, pool: _Pool, leased: Leased[R], close: Callable[[R], Awaitable[None]]) -> None:
         now = anyio.current_time()
         if leased.discarded or self._closed or now - leased.born > self._settings.age_s:
             await self._shut(close, leased.value)
         else:
             pool.idle.append(_Idle(leased.value, leased.born, now, close))
 
-    async def _close_stale(self) -> None:
+    async def close_stale(self) -> None:
         now = anyio.current_time()
         for pool in list(self._pools.values()):
             while pool.idle and now - pool.idle[0].since > self._settings.idle_s:

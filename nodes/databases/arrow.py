@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from ...graphs.errors import Code, JackfieldError
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Array = Any  # pyarrow's stubs do not follow its compute functions
+Step = Callable[[Array], Array]
 
 
 class Reading:
@@ -24,23 +28,15 @@ class Reading:
         types = [_target(field.type, column) for field, column in zip(raw, columns, strict=True)]
         self.schema = pa.schema([pa.field(c.name, t) for c, t in zip(columns, types, strict=True)])
         self.open = tuple(c.name for c in columns if c.kind is Kind.DECIMAL and c.digits is None)
-        self._columns = tuple(columns)
-        self._plain = all(
-            field.type == target and column.kind not in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
-            for field, target, column in zip(raw, types, columns, strict=True)
-        )
+        steps = [_step(f.type, t, c) for f, t, c in zip(raw, types, columns, strict=True)]
+        self._steps = tuple((place, step) for place, step in enumerate(steps) if step is not None)
 
     def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Raises TYPE_MISMATCH when a value is not of its column's type."""
-        import pyarrow as pa
-
-        if self._plain:
-            return pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
-        arrays = [
-            _converted(array, field.type, column)
-            for array, field, column in zip(batch.columns, self.schema, self._columns, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        arrays: list[Array] = batch.columns
+        for place, step in self._steps:
+            arrays[place] = step(arrays[place])
+        return type(batch).from_arrays(arrays, schema=self.schema)
 
 
 def _target(raw: pa.DataType, column: Column) -> pa.DataType:
@@ -55,16 +51,27 @@ def _target(raw: pa.DataType, column: Column) -> pa.DataType:
     return raw
 
 
-def _converted(array: Array, target: pa.DataType, column: Column) -> Array:
+def _step(raw: pa.DataType, target: pa.DataType, column: Column) -> Step | None:
+    """What makes a column's array one of type `target`; None when it is that already."""
     import pyarrow as pa
 
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
+    step: Step | None = None
     if column.kind is Kind.DECIMAL and column.digits is not None:
-        return _decimals(array, target, column)
-    if column.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
-        return _within_calendar(array)
-    return array if array.type == target else array.cast(target)
+        step = partial(_decimals, target=target, column=column)
+    elif column.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
+        step = _within_calendar
+    elif (raw.storage_type if isinstance(raw, pa.BaseExtensionType) else raw) != target:
+        step = methodcaller("cast", target)
+    if not isinstance(raw, pa.BaseExtensionType):
+        return step
+    if step is None:
+        return _storage
+    bare = step
+    return lambda array: bare(array.storage)
+
+
+def _storage(array: Array) -> Array:
+    return array.storage
 
 
 def _decimals(array: Array, target: pa.DataType, column: Column) -> Array:
@@ -75,7 +82,7 @@ def _decimals(array: Array, target: pa.DataType, column: Column) -> Array:
     pc: Any = pyarrow.compute
 
     try:
-        return array.cast(target)
+        return _few_decimals(array, target) if len(array) <= FEW else array.cast(target)
     except pa.ArrowInvalid:
         pass
     try:
@@ -89,6 +96,13 @@ def _decimals(array: Array, target: pa.DataType, column: Column) -> Array:
                 {"column": column.name, "expected": column.declared},
             )
         ) from None
+
+
+def _few_decimals(array: Array, target: pa.DataType) -> Array:
+    import pyarrow as pa
+
+    numbers = [None if text is None else Decimal(text) for text in array.to_pylist()]
+    return pa.array([None if number is None or not number.is_finite() else number for number in numbers], target)
 
 
 def _finite(array: Array) -> Any:
@@ -110,12 +124,13 @@ def _within_calendar(array: Array) -> Array:
     pc: Any = pyarrow.compute
 
     days = pa.types.is_date32(array.type)
-    numbers = array.view(pa.int32() if days else pa.int64())
     first, last = DAYS if days else MICROSECONDS
     if len(array) <= FEW:
-        if all(number is None or first <= number <= last for number in numbers.to_pylist()):
+        if all((number := each.value) is None or first <= number <= last for each in array):
             return array
+        numbers = array.view(pa.int32() if days else pa.int64())
     else:
+        numbers = array.view(pa.int32() if days else pa.int64())
         ends = pc.min_max(numbers)
         low, high = ends["min"].as_py(), ends["max"].as_py()
         if low is None or (low >= first and high <= last):
@@ -178,6 +193,11 @@ def bound(values: Sequence[Any]) -> pa.RecordBatch | None:
 def _array(value: Any) -> Array:
     import pyarrow as pa
 
+    kind = type(value)
+    if kind is int:
+        return pa.array((value,), pa.int64())
+    if kind is str:
+        return pa.array((value,), pa.string())
     if isinstance(value, (list, tuple)):
         inner = pa.array(value)
         return pa.array([value], pa.list_(pa.string() if pa.types.is_null(inner.type) else inner.type))

@@ -19,7 +19,7 @@ from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Written
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from adbc_driver_manager import AdbcStatement, dbapi
+    from adbc_driver_manager import AdbcStatement, ArrowArrayStreamHandle, dbapi
 
 NO_FILE: Final = "/dev/null/none"  # cannot be: of /dev/null itself libpq would say on stderr that it is no plain file
 REMEMBERED: Final = 64
@@ -59,7 +59,6 @@ class PostgresSession:
         self.used = self.lent = False
         self._dsn = dsn
         self._described: dict[str, tuple[float, tuple[Column, ...]]] = {}
-        self._cursor: dbapi.Cursor | None = None  # kept: it need not prepare again what it ran last
         self._reader: pa.RecordBatchReader | None = None
         self._guarded = False
         self._read_only = read_only
@@ -69,8 +68,7 @@ class PostgresSession:
         except Exception as error:
             raise failure(error, dsn, connecting=True) from None
         # Kept: to make a statement anew each time costs more than to run it.
-        self._begin = self._kept("BEGIN READ ONLY")
-        self._end = self._kept("ROLLBACK")
+        self._statements: dict[str, AdbcStatement] = {}
         self._readings: dict[str, tuple[tuple[Column, ...], pa.Schema, Reading]] = {}
 
     def columns(self, relation: Relation) -> tuple[Column, ...]:
@@ -89,17 +87,22 @@ class PostgresSession:
     def read(self, query: Query, *, guarded: bool) -> Rows:
         try:
             if guarded:
-                self._begin.execute_update()
+                self._kept("BEGIN READ ONLY").execute_update()
                 self._guarded = True
-            cursor = self._cursor
-            if cursor is None:
-                cursor = self._cursor = self._connection.cursor()
-            cursor.execute(query.sql, bound(query.values))
-            reader = self._reader = _reader(cursor)
+            statement = self._kept(query.sql)
+            if query.values:
+                statement.bind(bound(query.values))
+            handle, _ = statement.execute_query()
+            reader = _reader(handle)
+            if not query.values:
+                self._reader = reader
+                reading = self._reading(query, reader.schema)
+                return Rows(reading.schema, self._batches(reader, reading), reading.open)
+            rows = reader.read_all()  # which have all come with the answer: only what binds nothing is copied
         except Exception as error:
             raise failure(error, self._dsn) from None
-        reading = self._reading(query, reader.schema)
-        return Rows(reading.schema, self._batches(reader, reading), reading.open)
+        reading = self._reading(query, rows.schema)
+        return Rows(reading.schema, map(reading.convert, rows.to_batches()), reading.open)
 
     def statement(self, query: Query) -> Query:
         """`query`, whose SQL is a user's, as a sub-select when a column of its result has to be asked for otherwise.
@@ -129,7 +132,7 @@ class PostgresSession:
             if reader is not None:
                 reader.close()
             if guarded:
-                self._end.execute_update()
+                self._kept("ROLLBACK").execute_update()
         except Exception as error:
             raise failure(error, self._dsn) from None
         self.used = True
@@ -148,10 +151,10 @@ class PostgresSession:
         threading.Thread(target=self._cancel, name="jackfield-cancel", daemon=True).start()
 
     def close(self) -> None:
-        for statement in (self._reader, self._cursor, self._begin, self._end):
+        for each in (self._reader, *self._statements.values()):
             with suppress(Exception):
-                if statement is not None:
-                    statement.close()
+                if each is not None:
+                    each.close()
         with suppress(Exception):
             self._connection.close()
 
@@ -162,7 +165,7 @@ class PostgresSession:
                 if not columns:
                     return Written(self._update(cursor, query), None)
                 cursor.execute(query.sql, bound(query.values))
-                reader = _reader(cursor)
+                reader = _reader(cursor.fetch_arrow())
                 reading = Reading(reader.schema, columns_of(reader.schema))
                 returned = fitted(whole(reading.schema, self._batches(reader, reading)), reading.open)
                 return Written(returned.num_rows, returned)
@@ -214,14 +217,33 @@ class PostgresSession:
         return self._connection
 
     def _kept(self, sql: str) -> AdbcStatement:
+        """The statement of this text, made when it is first asked for."""
+        statement = self._statements.get(sql)
+        if statement is None:
+            if len(self._statements) >= REMEMBERED:
+                self._forget_statements()
+            statement = self._statements[sql] = self._statement(sql)
+        return statement
+
+    def _forget_statements(self) -> None:
+        for statement in self._statements.values():
+            statement.close()
+        self._statements.clear()
+
+    def _statement(self, sql: str) -> AdbcStatement:
         from adbc_driver_manager import AdbcStatement
 
         statement = AdbcStatement(self._connection.adbc_connection)
-        statement.set_sql_query(sql)
+        try:
+            statement.set_sql_query(sql)
+            statement.prepare()
+        except BaseException:
+            statement.close()
+            raise
         return statement
 
     def _command(self, sql: str) -> None:
-        statement = self._kept(sql)
+        statement = self._statement(sql)
         try:
             statement.execute_update()
         finally:
@@ -282,12 +304,12 @@ WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog',
 ORDER BY 1 LIMIT 500"""
 
 
-def _reader(cursor: dbapi.Cursor) -> pa.RecordBatchReader:
+def _reader(handle: ArrowArrayStreamHandle) -> pa.RecordBatchReader:
     """The result as batches, by the reader that keeps the SQLSTATE of an error in mid-stream.
 
-    `fetch_record_batch` gives pyarrow's own reader, which reduces the error to its words.
+    pyarrow's own reader reduces the error to its words. The handle releases the stream when it is collected, so its
+    caller holds it until this is done.
     """
     from adbc_driver_manager._reader import AdbcRecordBatchReader
 
-    handle = cursor.fetch_arrow()  # held until the import is done: it releases the stream when it is collected
     return AdbcRecordBatchReader._import_from_c(handle.address)

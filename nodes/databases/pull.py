@@ -43,6 +43,7 @@ class Result:
 
     rows: Rows
     read: tuple[pa.RecordBatch, ...]
+    size: int
     rest: Iterator[pa.RecordBatch] | None
 
 
@@ -69,21 +70,24 @@ async def pull(
 
     def work(session: Session) -> Result:
         rows = begin(session)
-        batches = _counted(rows.batches, context)
+        counted = _counted(rows.batches, context)
         read: list[pa.RecordBatch] = []
-        for batch in batches:
+        size = 0
+        for batch, weight in counted:
             read.append(batch)
-            if stream and not rows.open and sum(each.nbytes for each in read) > WHOLE_BYTES:
-                return Result(rows, tuple(read), batches)
+            size += weight
+            if stream and not rows.open and size > WHOLE_BYTES:
+                return Result(rows, tuple(read), size, (each for each, _ in counted))
         session.finish()
-        return Result(rows, tuple(read), None)
+        return Result(rows, tuple(read), size, None)
 
     async def use(lease: Lease[Session]) -> Table:
         result = await in_thread(lambda: work(lease.value), cancel=lease.value.cancel)
         if result.rest is not None:
             return _stream(lease, result, convert, context)
-        table = convert(fitted(whole(result.rows.schema, result.read), result.rows.open))
-        context.note("pulled", rows=table.num_rows, bytes=table.nbytes)
+        read = whole(result.rows.schema, result.read)
+        table = convert(fitted(read, result.rows.open))
+        context.note("pulled", rows=table.num_rows, bytes=result.size if table is read else table.nbytes)
         return Table.whole(table)
 
     return await leased(database, context, use, timeout_s=timeout_s)
@@ -137,11 +141,13 @@ async def _close(session: Session) -> None:
         await in_thread(session.close)
 
 
-def _counted(batches: Iterator[pa.RecordBatch], context: Context) -> Iterator[pa.RecordBatch]:
+def _counted(batches: Iterator[pa.RecordBatch], context: Context) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Each batch and its bytes, which are tedious to add up."""
     for batch in batches:
+        size = batch.nbytes
         context.budget.spend_rows(batch.num_rows)
-        context.budget.spend_bytes(batch.nbytes)
-        yield batch
+        context.budget.spend_bytes(size)
+        yield batch, size
 
 
 def _stream(lease: Lease[Session], result: Result, convert: Convert, context: Context) -> Table:
