@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..connectors.model import Connector
-from ..graphs.errors import JackfieldError
 from ..nodes.blocking import in_thread
 from ..nodes.table import Table
 from .answers import in_parts
 from .app import App
-from .faults import not_found
+from .attributes import ByName
 from .outcome import Result
-from .python import save_alone
+from .python import require_tool, save_alone
 
 
 class AsyncTool:
@@ -45,29 +44,19 @@ class AsyncTool:
             table.close()
 
 
-class AsyncConnector:
+class AsyncConnector(ByName[AsyncTool]):
     """An open connector; its tools and skills are attributes."""
 
     def __init__(self, app: App, connector: Connector) -> None:
         self._app = app
         self._connector = connector
 
-    def __getattr__(self, name: str) -> AsyncTool:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except JackfieldError as error:
-            raise AttributeError(str(error)) from None
+    def _names(self) -> list[str]:
+        return [*self._connector.tools, *self._connector.skills]
 
     def __getitem__(self, name: str) -> AsyncTool:
-        names = [*self._connector.tools, *self._connector.skills]
-        if name not in names:
-            raise not_found("tool", name, names, f" in connector '{self._connector.slug}'")
+        require_tool(self._connector, name)
         return AsyncTool(self._app, self._connector, name)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._connector.tools, *self._connector.skills]
 
 
 @asynccontextmanager

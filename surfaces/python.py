@@ -17,6 +17,7 @@ from ..nodes.table import Table
 from . import builder
 from .answers import CallResult, result_of
 from .app import App
+from .attributes import ByName
 from .builder import GraphBuilder
 from .faults import not_found
 from .outcome import Result
@@ -109,48 +110,33 @@ class Tool:
         return f"Tool({self._connector.slug}/{self._name})"
 
 
-class OpenConnector:
+class OpenConnector(ByName[Tool]):
     """An open connector. Its tools and skills are attributes, and items where a name is no identifier."""
 
     def __init__(self, session: Session, connector: Connector) -> None:
         self._session = session
         self._connector = connector
 
-    def __getattr__(self, name: str) -> Tool:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except JackfieldError as error:
-            raise AttributeError(str(error)) from None
+    def _names(self) -> list[str]:
+        return [*self._connector.tools, *self._connector.skills]
 
     def __getitem__(self, name: str) -> Tool:
-        if name in self._connector.tools or name in self._connector.skills:
-            return Tool(self._session, self._connector, name, {})
-        names = [*self._connector.tools, *self._connector.skills]
-        raise not_found("tool", name, names, f" in connector '{self._connector.slug}'")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._connector.tools, *self._connector.skills]
+        require_tool(self._connector, name)
+        return Tool(self._session, self._connector, name, {})
 
     def __repr__(self) -> str:
         return f"OpenConnector({self._connector.slug}: {', '.join(self._connector.tools)})"
 
 
-class OpenWorkspace:
+class OpenWorkspace(ByName[OpenConnector]):
     """Several open connectors, each an attribute by its slug (with `_` for `-`)."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._connectors = session.app.catalog.connectors
 
-    def __getattr__(self, name: str) -> OpenConnector:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except JackfieldError as error:
-            raise AttributeError(str(error)) from None
+    def _names(self) -> list[str]:
+        return [slug.replace("-", "_") for slug in self._connectors]
 
     def __getitem__(self, slug: str) -> OpenConnector:
         for name, connector in self._connectors.items():
@@ -158,8 +144,12 @@ class OpenWorkspace:
                 return OpenConnector(self._session, connector)
         raise not_found("connector", slug, list(self._connectors))
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(slug.replace("-", "_") for slug in self._connectors)]
+
+def require_tool(connector: Connector, name: str) -> None:
+    """Raises TOOL_NOT_FOUND, with the near name, unless the connector has this tool or skill."""
+    names = [*connector.tools, *connector.skills]
+    if name not in names:
+        raise not_found("tool", name, names, f" in connector '{connector.slug}'")
 
 
 @contextmanager
