@@ -13,8 +13,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pyarrow.parquet as pq
 import pytest
 
-from jackfield.surfaces.cli.new import TEMPLATES
 from jackfield.surfaces.demo_world import TOKEN, live_api
+from jackfield.surfaces.starters import TEMPLATES
 
 from .conftest import Cli
 from .test_call import ROWS, TOOLS, connector
