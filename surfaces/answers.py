@@ -74,7 +74,7 @@ def result_of(name: str, category: str, run: Run) -> CallResult:
 
 def was_capped(run: Run) -> bool:
     """Whether a source stopped at its page cap, so that there may be more rows than it gave."""
-    return any(event.kind == "capped" for event in run.events)
+    return any(event.kind == "capped" for event in run.trail.told)
 
 
 async def read_whole(run: Run) -> None:

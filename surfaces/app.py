@@ -62,6 +62,7 @@ class App:
         given = {connector.slug: connector for connector in connectors}
         self.lookup = Lookup(load_catalog(self.paths, self.settings), self.settings, self.paths, given)
         self._kinds = tuple(kinds)
+        self._roots = (self.settings.folder / UPLOADS, *self.settings.roots)
         self._sound: set[str] = set()
         self._engine: Engine | None = None
         self._results: ResultStore | None = None
@@ -185,7 +186,7 @@ class App:
         return Environment(
             connector=connector.slug if connector else "",
             folder=connector.folder if connector else (folder or self.settings.folder),
-            roots=(self.settings.folder / UPLOADS, *self.settings.roots, *roots),
+            roots=(*self._roots, *roots),
             secrets=self.secrets,
             resolve=resolve,
         )
