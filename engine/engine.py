@@ -9,7 +9,7 @@ import asyncio
 import math
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup
 
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Graph
+from ..nodes import base
 from ..nodes.base import Budget, Client, Inputs, NodeType
 from .budget import CountedBudget
 from .cache import TableCache
@@ -67,6 +68,7 @@ class Engine:
         self._plans: OrderedDict[tuple[str, str], Plan] = OrderedDict()
         self._group: TaskGroup
         self._egress: Egress | None = None
+        self._around_egress: Callable[[base.Egress], base.Egress] | None = None
         self._database: Database | None = None
 
     async def __aenter__(self) -> Self:
@@ -111,8 +113,11 @@ class Engine:
         input_provider: InputProvider | None = None,
         client: Client | None = None,
         run_id: str = "",
+        trail: Trail | None = None,
     ) -> Run:
         """Run `graph`: as a component to its first output, else until nothing can fire. `run_id` names the run.
+
+        `trail` is where its events go, for one who wants those of a run that fails too; it names the run then.
 
         `listener` hears every event as it happens, also those of a run that fails. `input_provider` is asked for
         required inputs that are missing, and `client` what nodes ask. With `stream` a table that comes out may be a
@@ -125,9 +130,9 @@ class Engine:
         timeout_s = settings.timeout_s if timeout_s is None else timeout_s
         now = anyio.current_time()
         run = RunState(
-            id=run_id or secrets.token_hex(8),
+            id=run_id or (trail.run if trail is not None else "") or secrets.token_hex(8),
             services=self,
-            trail=(trail := Trail("", listener)),
+            trail=(trail := trail or Trail("", listener)),
             budget=CountedBudget(max_rows or settings.max_rows, max_bytes or settings.max_bytes),
             principal=principal,
             idempotency_key=idempotency_key,
@@ -176,12 +181,16 @@ class Engine:
         return plan
 
     @property
-    def egress(self) -> Egress:
+    def egress(self) -> base.Egress:
         if self._egress is None:
             from .egress import Egress
 
             self._egress = Egress(self.settings.egress, self.settings.dial_policy)
-        return self._egress
+        return self._egress if self._around_egress is None else self._around_egress(self._egress)
+
+    def send_through(self, around: Callable[[base.Egress], base.Egress]) -> None:
+        """From now on nodes send their requests by what `around` makes of the way out."""
+        self._around_egress = around
 
     def open_tables(self, budget: Budget, deadline: float) -> Session:
         if self._database is None:
