@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -46,6 +47,10 @@ def for_postgres(sql: str, arguments: Mapping[str, Any]) -> tuple[str, list[Any]
     """
     query = bound(sql, "postgres")
     given = {name: argument(name, arguments) for name in query.names}
+    if not any(is_list(value) for value in given.values()):
+        kinds_and_values = {name: (None, None) if v is None else _for_postgres(v) for name, v in given.items()}
+        text, names = _of_scalars(sql, tuple(kind for kind, _ in kinds_and_values.values()))
+        return text, [kinds_and_values[name][1] for name in names]
     values: list[Any] = []
 
     def one(value: Any) -> str:
@@ -64,6 +69,22 @@ def for_postgres(sql: str, arguments: Mapping[str, Any]) -> tuple[str, list[Any]
         return "<> ALL ('{}')" if group.negated else "= ANY ('{}')"
 
     return _rendered(query, given, whole, lambda span, number, value: one(value), empty), values
+
+
+@lru_cache(maxsize=512)
+def _of_scalars(sql: str, kinds: tuple[str | None, ...]) -> tuple[str, tuple[str, ...]]:
+    """The text for values of these kinds, None where there is none, and whose value each `$1`, `$2` … is."""
+    query = bound(sql, "postgres")
+    order: list[str] = []
+
+    def whole(span: Span, kind: Any) -> str:
+        if kind is None:
+            return "NULL"
+        order.append(span.name)
+        return f"${len(order)}::{kind}"
+
+    given = dict(zip(query.names, kinds, strict=True))
+    return _rendered(query, given, whole, lambda span, number, kind: whole(span, kind), lambda group: ""), tuple(order)
 
 
 def for_mysql(sql: str, arguments: Mapping[str, Any]) -> tuple[str, list[Any]]:

@@ -126,3 +126,20 @@ def test_a_value_never_enters_the_text(value: str) -> None:
     text, values = for_duckdb("SELECT :word AS w", {"word": value})
     with duckdb.connect() as database:
         assert database.sql(text, params=values).fetchall() == [(value,)]
+
+
+def test_postgres_gets_the_text_of_its_values_types_whatever_was_bound_before() -> None:
+    sql = "SELECT :a, :b, :a"
+    for _ in range(2):
+        assert for_postgres(sql, {"a": 1, "b": "x"}) == ("SELECT $1::bigint, $2::text, $3::bigint", [1, "x", 1])
+        assert for_postgres(sql, {"a": 2**70, "b": None}) == (
+            "SELECT $1::text::numeric, NULL, $2::text::numeric",
+            [str(2**70)] * 2,
+        )
+        assert for_postgres(sql, {"a": [1, 2], "b": True})[0] == (
+            "SELECT ARRAY[$1::bigint, $2::bigint], $3::boolean, ARRAY[$4::bigint, $5::bigint]"
+        )
+        assert for_postgres(sql, {"a": True, "b": 1}) == (
+            "SELECT $1::boolean, $2::bigint, $3::boolean",
+            [True, 1, True],
+        )
