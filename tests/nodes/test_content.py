@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def made(blocks: Json, inputs: Json = None, folder: Path = Path(), port: str = "content") -> Any:
-    properties = {name: {} for name in inputs or ()}
+    properties: Json = {name: {} for name in inputs or ()}
     nodes = (
         Node("input", "input", {"schema": {"type": "object", "properties": properties}}),
         Node("c", "content", {"blocks": blocks}),
