@@ -27,12 +27,13 @@ from .json_rows import json_rows, json_value
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Page", "ResultStore", "json_rows", "json_value"]
+__all__ = ["Page", "ResultStore", "Whole", "json_rows", "json_value", "name_of"]
 
 FACTS: Final = b"jackfield"  # the key of our facts in the Arrow file's own metadata
 SUFFIX: Final = ".arrow"
 DRAFT: Final = ".draft"
-CURSOR: Final = re.compile(r"([A-Za-z0-9_-]{22})\.(\d{1,18})")
+NAME: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+CURSOR: Final = re.compile(rf"({NAME.pattern})\.(\d{{1,18}})")
 
 
 class Shape(Protocol):
@@ -71,6 +72,17 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """All that is kept of an answer. `end` says why it is not all that was found; None when it is."""
+
+    table: pa.Table
+    tool: str
+    end: str | None
+    total_rows: int | None
+    expires: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Facts:
     """What is known of an answer beside its rows."""
 
@@ -78,6 +90,7 @@ class _Facts:
     end: str | None  # why the kept rows are not all, if they are not
     max_bytes: int
     owner: str = ""  # a digest of principal and tool
+    tool: str = ""
     expires: float = 0.0
 
 
@@ -105,6 +118,18 @@ class ResultStore:
         """
         return await anyio.to_thread.run_sync(self._page, cursor, size, principal, tool)
 
+    async def whole(self, name: str, *, principal: str) -> Whole:
+        """All rows that are kept under `name`. Raises RESULT_EXPIRED when they are gone, or not this caller's."""
+        return await anyio.to_thread.run_sync(self._whole, name, principal)
+
+    def _whole(self, name: str, principal: str) -> Whole:
+        if not NAME.fullmatch(name):
+            raise _expired()
+        rows, facts = self._kept(name)
+        if facts is None or facts.owner != _owner(principal, facts.tool) or facts.expires < time.time():
+            raise _expired()
+        return Whole(rows, facts.tool, facts.end, facts.total_rows, facts.expires)
+
     def _first(self, table: Table, size: int, shape: Shape, principal: str, tool: str, capped: bool) -> Page:
         rows = table.arrow()
         found = rows.num_rows
@@ -114,7 +139,7 @@ class ResultStore:
         length = _fitting(kept, 0, size, shape.max_bytes)
         if length >= kept.num_rows:
             return _cut(kept, 0, length, size, facts, None)
-        facts = _Facts(facts.total_rows, end, shape.max_bytes, _owner(principal, tool), time.time() + self.ttl_s)
+        facts = _Facts(facts.total_rows, end, shape.max_bytes, _owner(principal, tool), tool, time.time() + self.ttl_s)
         name = self._keep(kept, facts)
         return _cut(kept, 0, length, size, facts, name)
 
@@ -151,6 +176,7 @@ class ResultStore:
             "end": facts.end,
             "max_bytes": facts.max_bytes,
             "owner": facts.owner,
+            "tool": facts.tool,
             "expires": facts.expires,
         }
         rows = rows.replace_schema_metadata({**(rows.schema.metadata or {}), FACTS: json.dumps(known).encode()})
@@ -208,6 +234,11 @@ def _cursor(name: str, offset: int) -> str:
     return base64.urlsafe_b64encode(f"{name}.{offset}".encode()).decode().rstrip("=")
 
 
+def name_of(cursor: str) -> str:
+    """The name under which the rows of `cursor` are kept. Raises VALIDATION_INVALID_PARAMS for what is no cursor."""
+    return _read_cursor(cursor)[0]
+
+
 def _read_cursor(cursor: str) -> tuple[str, int]:
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
@@ -231,6 +262,6 @@ def _owner(principal: str, tool: str) -> str:
 def _expired() -> JackfieldError:
     return JackfieldError(
         Code.RESULT_EXPIRED,
-        "The rows of this cursor are no longer kept.",
+        "The rows of this result are no longer kept.",
         "Call the tool again, and go on from its new cursor.",
     )

@@ -30,7 +30,7 @@ from .settings import Settings
 if TYPE_CHECKING:
     from ..engine.engine import Engine
     from ..engine.engine import Settings as EngineSettings
-    from ..engine.events import Listener
+    from ..engine.events import Listener, Trail
     from ..engine.results import ResultStore
     from ..engine.runs import Run
 
@@ -251,8 +251,12 @@ class App:
         listener: Listener | None = None,
         client: Client | None = None,
         run_id: str = "",
+        trail: Trail | None = None,
     ) -> CallResult:
-        """`call`, of a tool or skill that has been found. `run_id` names the run; a new name when it is empty."""
+        """`call`, of a tool or skill that has been found. `run_id` names the run; a new name when it is empty.
+
+        `trail` is where the events of its run go.
+        """
         shape = found.result if isinstance(found, Tool) and bounded else UNBOUNDED
         category = found.category if isinstance(found, Tool) else "SKILL"
         if cursor is not None:
@@ -277,6 +281,7 @@ class App:
                 idempotency_key=scoped(idempotency_key, found.key, arguments),
                 stream=stream and page is None,
                 run_id=run_id,
+                trail=trail,
             )
         except JackfieldError as error:
             raise self.redacted(error) from error.__cause__

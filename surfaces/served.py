@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..engine.events import Event, Listener, Trail
 from ..graphs.errors import JackfieldError
 from ..graphs.model import Json
 
 if TYPE_CHECKING:
     from .answers import CallResult
 
+__all__ = ["LOCAL", "PRINCIPAL", "Answer", "Caller", "Listener", "Observer", "ServedCall", "told"]
+
 LOCAL = "local"
+PRINCIPAL = "jackfield.principal"  # key of the ASGI scope under which the HTTP surface says who calls
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`era` is `handshake`, `stateless` (both MCP) or `api`; `client` is what the client calls itself."""
+    """`era` is `handshake`, `stateless` (both MCP) or `api`; `client` is what the client calls itself.
+
+    `traceparent` and `tracestate` are those of W3C Trace Context, as the client sent them.
+    """
 
     principal: str = LOCAL
     client: str = ""
     era: str = ""
     session_id: str = ""
+    traceparent: str = ""
+    tracestate: str = ""
 
 
 @dataclass(slots=True)
 class ServedCall:
-    """One call. `rows`, `bytes` and what follows are known at its end; `error` is None when it went well."""
+    """One call. `rows`, `bytes` and what follows are known at its end; `error` is None when it went well.
+
+    An observer that is told of its beginning may add to `listeners`: they hear the events of its run as they happen.
+    `trail` holds those events, once there is a run.
+    """
 
     caller: Caller
     name: str
@@ -46,6 +59,14 @@ class ServedCall:
     cached: bool | None = None
     pushed: int | None = None
     error: JackfieldError | None = None
+    listeners: list[Listener] = field(default_factory=list)
+    trail: Trail | None = None
+
+    def follow(self, listener: Listener | None) -> None:
+        """Begin the trail of its run, heard by `listener` and by those that observers added."""
+        if listener is not None:
+            self.listeners.append(listener)
+        self.trail = Trail(self.run, _together(self.listeners))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +76,31 @@ class Answer:
     body: Json
     text: str
     result: CallResult | None = None
+
+
+def _together(every: Sequence[Listener]) -> Listener | None:
+    """One listener that tells all of them; None when there is none."""
+    if len(every) < 2:
+        return every[0] if every else None
+
+    def tell(event: Event) -> None:
+        for each in every:
+            each(event)
+
+    return tell
+
+
+def told(trail: Trail) -> tuple[bool | None, int | None]:
+    """What a run said of its sources: whether all rows came out of the cache, and how many predicates were sent."""
+    cached: bool | None = None
+    pushed: int | None = None
+    for event in trail.told:
+        if event.kind == "pulled":
+            cached = (cached is not False) and bool(event.facts.get("cached"))
+        elif event.kind == "pushed":
+            predicates = event.facts.get("predicates")
+            pushed = (pushed or 0) + (len(predicates) if isinstance(predicates, list) else 1)
+    return cached, pushed
 
 
 class Observer(Protocol):

@@ -25,12 +25,10 @@ from .app import App
 from .bulkheads import Bulkheads
 from .faults import not_found
 from .lookup import workspace_paths
-from .served import Answer, Caller, Observer, ServedCall
+from .served import Answer, Caller, Listener, Observer, ServedCall, told
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
-
-    from ..engine.events import Listener
 
 CURSOR = "cursor"
 
@@ -51,6 +49,7 @@ class Service:
         self.app = app
         self.journal = journal
         self.observers = observers
+        self.unrecorded = 0  # calls that were refused because they could not be recorded
         self.bulkheads = Bulkheads(app.settings["serve.calls"], app.settings["serve.waiting"])
         self._watcher = Watcher(app.paths, later=() if app.paths else workspace_paths(app.settings))
         self._followers: list[Callable[[Catalog], Awaitable[None]]] = []
@@ -96,8 +95,9 @@ class Service:
         *,
         listener: Listener | None = None,
         idempotency_key: str = "",
+        whole: bool = False,
     ) -> Answer:
-        """Call the offered tool `name`.
+        """Call the offered tool `name`. `whole`: all rows in the result, and no JSON of them.
 
         Raises JackfieldError: TOOL_NOT_FOUND, OVERLOADED, AUDIT_UNAVAILABLE, and what `App.call` does.
         """
@@ -106,7 +106,7 @@ class Service:
         if offered is None:
             return await self.recorded(call, self._unknown(name))
         return await self.perform(
-            call, offered.connector, offered.tool, listener=listener, idempotency_key=idempotency_key
+            call, offered.connector, offered.tool, listener=listener, idempotency_key=idempotency_key, whole=whole
         )
 
     async def perform(
@@ -117,12 +117,13 @@ class Service:
         *,
         listener: Listener | None = None,
         idempotency_key: str = "",
+        whole: bool = False,
     ) -> Answer:
         """The served call of a tool or a skill that was found. Raises what `call` does."""
         call.connector, call.tool = owner.slug, found.id
         call.category = found.category if isinstance(found, Tool) else "SKILL"
         call.sensitive = _sensitive(found)
-        work = self._answer(call, owner, found, listener, idempotency_key)
+        work = self._answer(call, owner, found, listener, idempotency_key, whole)
         return await self.recorded(call, work, writes=not isinstance(found, Tool) or found.writes)
 
     async def recorded(self, call: ServedCall, work: Awaitable[Answer], *, writes: bool = False) -> Answer:
@@ -141,7 +142,8 @@ class Service:
             call.error = JackfieldError(Code.CANCELLED, "The caller went away.")
             self._end(call)
             raise
-        call.bytes = len(answer.text)
+        if call.bytes is None:
+            call.bytes = len(answer.text)
         self._end(call)
         return answer
 
@@ -149,15 +151,22 @@ class Service:
         raise not_found("tool", name, self.offer.tools)
 
     async def _answer(
-        self, call: ServedCall, owner: Connector, found: Tool | Skill, listener: Listener | None, idempotency_key: str
+        self,
+        call: ServedCall,
+        owner: Connector,
+        found: Tool | Skill,
+        listener: Listener | None,
+        idempotency_key: str,
+        whole: bool,
     ) -> Answer:
         arguments = dict(call.arguments)
         cursor = None
         page = None
-        if isinstance(found, Tool) and found.category == "READ":
+        if isinstance(found, Tool) and found.category == "READ" and not whole:
             page = found.result.page_size
             if pages(found) and CURSOR in arguments:
                 cursor = arguments.pop(CURSOR)
+        call.follow(listener)
         async with self.bulkheads.slot(owner.slug):
             result = await self.app.perform(
                 owner,
@@ -166,20 +175,29 @@ class Service:
                 principal=call.caller.principal,
                 page=page,
                 cursor=None if cursor is None else str(cursor),
-                listener=listener,
+                bounded=not whole,
                 idempotency_key=idempotency_key,
-                run_id=call.run,
+                trail=call.trail,
             )
-        body = result.as_json()
         rows = result.rows
         call.rows = None if rows is None else rows.num_rows
+        if whole and rows is not None:
+            call.bytes = rows.nbytes
+            return Answer(None, "", result)
+        body = result.as_json()
         return Answer(body, msgspec.json.encode(body).decode(), result)
 
     def _end(self, call: ServedCall) -> None:
         call.seconds = time.perf_counter() - call.began
+        if call.trail is not None:
+            call.cached, call.pushed = told(call.trail)
         for observer in self.observers:
             observer.call_ended(call)
-        self.journal.record(call)
+        try:
+            self.journal.record(call)
+        except JackfieldError:
+            self.unrecorded += 1
+            raise
 
 
 def pages(tool: Tool) -> bool:

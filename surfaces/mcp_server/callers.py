@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from ..served import LOCAL, Caller
+from ..served import LOCAL, PRINCIPAL, Caller
 
-PRINCIPAL: Final = "jackfield.principal"  # key of the ASGI scope, set by the HTTP surface
 SESSION_HEADER: Final = "mcp-session-id"
 _SALT: Final = secrets.token_bytes(16)
 
@@ -27,12 +27,24 @@ def caller_of(ctx: Context) -> Caller:
     info = ctx.session.client_params
     client = "" if info is None else f"{info.client_info.name}/{info.client_info.version}"
     session = "" if request is None or stateless else request.headers.get(SESSION_HEADER, "")
+    traceparent, tracestate = _trace(ctx.meta, request)
     return Caller(
         principal=principal,
         client=client[:200],
         era="stateless" if stateless else "handshake",
         session_id=session or session_of_connection(None if request is None else request.scope, principal),
+        traceparent=traceparent,
+        tracestate=tracestate,
     )
+
+
+def _trace(meta: Mapping[str, Any] | None, request: Request | None) -> tuple[str, str]:
+    """W3C Trace Context as `_meta` has it (SEP-414), else as the HTTP request does."""
+    if meta and isinstance(parent := meta.get("traceparent"), str):
+        return parent, str(meta.get("tracestate") or "")
+    if request is None:
+        return "", ""
+    return request.headers.get("traceparent", ""), request.headers.get("tracestate", "")
 
 
 def session_of_connection(scope: Any, principal: str) -> str:
