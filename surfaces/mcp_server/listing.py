@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 def page_of(
     items: Sequence[Item], params: PaginatedRequestParams | None, name: Callable[[Item], str], size: int = PAGE
 ) -> tuple[list[Item], str | None]:
-    """The items of the page that `params` asks for, and the cursor of the next. Raises MCPError for a foreign cursor."""
+    """The page that `params` asks for, and the cursor of the next. Raises MCPError for a foreign cursor."""
     cursor = None if params is None else params.cursor
     digest = hashlib.sha256("\n".join(map(name, items)).encode()).hexdigest()[:12] if len(items) > size else ""
     start = 0 if cursor is None else _place(cursor, digest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -29,10 +29,8 @@ async def reporting(ctx: Context) -> AsyncIterator[Listener | None]:
     def listen(event: Event) -> None:
         report = reports.of(event)
         if report is not None:
-            try:
+            with suppress(anyio.WouldBlock):
                 send.send_nowait(report)
-            except anyio.WouldBlock:
-                pass
 
     async def forward() -> None:
         async with receive:

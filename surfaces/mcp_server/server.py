@@ -8,6 +8,7 @@ from typing import Any, Final
 from mcp.server.lowlevel import Server
 
 from ..service import Service
+from .prompts import Prompts
 from .tools import Tools
 
 INSTRUCTIONS: Final = (
@@ -19,6 +20,7 @@ INSTRUCTIONS: Final = (
 def build(service: Service) -> Server[Any]:
     """A server of what `service` offers, at whatever moment it is asked."""
     tools = Tools(service)
+    prompts = Prompts(service)
     return Server(
         "jackfield",
         version=version("jackfield"),
@@ -27,4 +29,6 @@ def build(service: Service) -> Server[Any]:
         get_tool_input_schema=tools.input_schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
+        on_list_prompts=prompts.list,
+        on_get_prompt=prompts.get,
     )
