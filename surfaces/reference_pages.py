@@ -78,8 +78,16 @@ def command_page() -> str:
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None, f"{name} is listed and not there"
-        lines.extend(["", f"## `jackfield {name}`", "", *_command(command, click.Context(command, context, name))])
+        lines.extend(_command_lines(command, click.Context(command, context, name), 2))
     return text(lines)
+
+
+def _command_lines(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
+    """A heading and what follows it; the commands of a group come below."""
+    yield from ("", f"{'#' * level} `{context.command_path}`", "", *_command(command, context))
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from _command_lines(inner, click.Context(inner, context, name), level + 1)
 
 
 def _command(command: click.Command, context: click.Context) -> Iterator[str]:

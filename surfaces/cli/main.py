@@ -37,6 +37,7 @@ COMMANDS: Final = (
     Listed("run", "run", "Run a graph file, with progress per node."),
     Listed("eval", "eval", "Run a connector's eval cases."),
     Listed("save", "save", "Write rows of a file or of stdin into a save."),
+    Listed("audit", "audit", "Look at the record of served calls: tail, query, verify, export."),
     Listed("compile", "compile", "Print a connector's graphs as BGL."),
     Listed("schema", "schema", "Print the JSON Schema of connector files, node kinds or saves."),
     Listed("doctor", "doctor", "Say what is set up, what is missing and why."),

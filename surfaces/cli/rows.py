@@ -60,7 +60,7 @@ def format_for(chosen: str | None, output: Path | None) -> str:
 
 
 @contextmanager
-def _target(output: Path | None) -> Iterator[Any]:
+def sink(output: Path | None) -> Iterator[Any]:
     """Stdout, or a file that appears under its name only once it is whole."""
     if output is None:
         yield sys.stdout.buffer
@@ -84,7 +84,7 @@ def write_rows(rows: pa.Table, format: str, output: Path | None) -> None:
     if format in STREAMED:
         write_stream(Table.whole(rows), format, output)
     else:
-        with _target(output) as target:
+        with sink(output) as target:
             width = shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else None
             cells = [[_cell(value) for value in row.values()] for row in rows.to_pylist()]
             lines = table_lines(rows.column_names, cells, [_is_number(kind) for kind in rows.schema.types], width)
@@ -98,7 +98,7 @@ def write_stream(table: Table, format: str, output: Path | None) -> int:
     """
     count = 0
     try:
-        with _target(output) as target, STREAMED[format](table.schema, target) as write:
+        with sink(output) as target, STREAMED[format](table.schema, target) as write:
             for part in in_parts(table, GROUP_ROWS if format in BINARY else TEXT_ROWS):
                 write(part.arrow())
                 count += part.num_rows or 0
@@ -157,7 +157,7 @@ STREAMED: Final[Mapping[str, Callable[[pa.Schema, IO[bytes]], AbstractContextMan
 
 
 def write_json(document: Any, output: Path | None) -> None:
-    with _target(output) as target:
+    with sink(output) as target:
         target.write(json.dumps(document, ensure_ascii=False, indent=2, default=str).encode() + b"\n")
 
 
