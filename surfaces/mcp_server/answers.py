@@ -9,6 +9,7 @@ from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 
 from ...graphs.errors import JackfieldError
 from ..served import Answer
+from ..whole_results import result_id
 
 RESULT_URI = "jackfield://results/"
 
@@ -37,9 +38,9 @@ def error_result(error: JackfieldError) -> CallToolResult:
 def whole_result(answer: Answer) -> ResourceLink | None:
     """Where the whole of a longer answer can be read, while it is kept."""
     page = None if answer.result is None else answer.result.page
-    if page is None or page.next_cursor is None:
+    name = result_id(page)
+    if page is None or name is None:
         return None
-    name = page.next_cursor.partition(".")[0]
     total = f"{page.total_rows} rows" if page.total_rows is not None else "all rows that were found"
     return ResourceLink(
         type="resource_link",
