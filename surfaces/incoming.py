@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,6 +31,11 @@ class Incoming:
     def is_empty(self) -> bool:
         with self.path.open("rb") as file:
             return not any(part.removeprefix(MARK).strip() for part in iter(lambda: file.read(1 << 20), b""))
+
+    def digest(self) -> str:
+        """Of every byte, so that other rows are never taken for these."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def named(self, error: JackfieldError) -> JackfieldError:
         """The error as it is said to who gave the rows: by the name they know, and with the line that is not JSON."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..connectors.model import Connector
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Edge, Graph, Json, Node
+from ..nodes.blocking import in_thread
 
 if TYPE_CHECKING:
     from ..nodes.table import Table
@@ -71,25 +72,33 @@ def save_graph(source: Node, port: str, configuration: Mapping[str, Json]) -> Gr
     return Graph(nodes, edges, title="save")
 
 
-async def save_rows(app: App, table: Table, target: Target, *, idempotency_key: str = "") -> dict[str, Any]:
+async def save_rows(app: App, table: Table, target: Target) -> dict[str, Any]:
     """Write `table`; gives the save's report: type, mode, rows, target, repeated."""
     rows = Node("input", "input", {"schema": {"type": "object", "properties": {"rows": {}}}})
     graph = save_graph(rows, "rows", target.configuration)
-    return await _report(app, graph, {"rows": table}, target, (), idempotency_key)
+    return await _report(app, graph, {"rows": table}, target, ())
 
 
 async def save_file(app: App, file: Incoming, target: Target, *, idempotency_key: str = "") -> dict[str, Any]:
-    """Write the rows of a file (an absolute path), streamed, typed as a `file` source does; gives the report."""
+    """Write the rows of a file (an absolute path), streamed, typed as a `file` source does; gives the report.
+
+    Under one key the same file is written once, and another file is another write.
+    """
+    from ..engine.idempotency import scoped
+
+    key = ""
+    if idempotency_key:
+        key = scoped(idempotency_key, "save", {"rows": await in_thread(file.digest), "read_as": file.fields})
     source = Node("rows", "file", {"path": str(file.path), **file.fields})
     graph = save_graph(source, "rows", target.configuration)
     try:
-        return await _report(app, graph, {}, target, (file.path.parent,), idempotency_key)
+        return await _report(app, graph, {}, target, (file.path.parent,), key)
     except JackfieldError as error:
         raise file.named(error) from error.__cause__
 
 
 async def _report(
-    app: App, graph: Graph, inputs: Mapping[str, Any], target: Target, roots: Sequence[Path], key: str
+    app: App, graph: Graph, inputs: Mapping[str, Any], target: Target, roots: Sequence[Path], key: str = ""
 ) -> dict[str, Any]:
     run = await app.run(
         graph, inputs, connector=target.connector, folder=target.folder, roots=roots, idempotency_key=key

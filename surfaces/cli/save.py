@@ -34,7 +34,7 @@ NO_COLUMNS: Final[Any] = []
 @click.option("--mode", type=click.Choice(["append", "overwrite", "upsert"]), help="Default: the save's own.")
 @click.option("--key", multiple=True, metavar="COLUMN", help="A column that identifies a row, for upsert.")
 @click.option("--table", default="rows", show_default=True, help="The table, in a database file.")
-@click.option("--idempotency-key", default="", help="A repeated save with this key happens once.")
+@click.option("--idempotency-key", default="", help="A repeated save of the same rows with this key happens once.")
 @click.option("--allow-empty", is_flag=True, help="Input without any rows or columns is no error; nothing is written.")
 def command(
     target: str,

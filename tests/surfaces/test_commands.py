@@ -250,6 +250,16 @@ def test_a_repeated_save_with_one_key_happens_once(cli: Cli, tmp_path: Path) -> 
     assert pq.read_table(tmp_path / "out.parquet").num_rows == 1
 
 
+def test_a_key_that_is_used_again_for_other_rows_is_another_save(cli: Cli, tmp_path: Path) -> None:
+    """Nothing of the second file may be lost in silence."""
+    target = tmp_path / "out.jsonl"
+    for text, rows, repeated in (("id\n1\n", 1, False), ("id\n2\n3\n", 2, False), ("id\n1\n", 1, True)):
+        (tmp_path / "a.csv").write_text(text)
+        report = cli("save", target, tmp_path / "a.csv", "--idempotency-key", "k1").json
+        assert (report["rows"], report["repeated"]) == (rows, repeated)
+    assert target.read_text() == '{"id":1}\n{"id":2}\n{"id":3}\n'
+
+
 CASES = """
 name: Sales
 connector: shop
