@@ -8,7 +8,10 @@ from typing import Any, Final
 from mcp.server.lowlevel import Server
 
 from ..service import Service
+from .connector_shelf import Connectors
+from .documents import Documents
 from .prompts import Prompts
+from .resources import Resources
 from .tools import Tools
 
 INSTRUCTIONS: Final = (
@@ -21,6 +24,7 @@ def build(service: Service) -> Server[Any]:
     """A server of what `service` offers, at whatever moment it is asked."""
     tools = Tools(service)
     prompts = Prompts(service)
+    resources = Resources((Documents(), Connectors(service)))
     return Server(
         "jackfield",
         version=version("jackfield"),
@@ -31,4 +35,7 @@ def build(service: Service) -> Server[Any]:
         on_call_tool=tools.call,
         on_list_prompts=prompts.list,
         on_get_prompt=prompts.get,
+        on_list_resources=resources.list,
+        on_list_resource_templates=resources.templates,
+        on_read_resource=resources.read,
     )

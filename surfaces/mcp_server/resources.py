@@ -1,0 +1,57 @@
+"""resources/list, resources/templates/list and resources/read, over the shelves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from ...graphs.errors import Code, JackfieldError
+from .callers import Context, caller_of
+from .listing import page_of
+from .shelf import Shelf
+
+NOT_FOUND_IN_A_SESSION = -32002  # until 2025-11-25; after that, what is not there is an invalid parameter
+
+
+class Resources:
+    """The handlers of one server. A URI belongs to the first shelf that has it."""
+
+    def __init__(self, shelves: Sequence[Shelf]) -> None:
+        self._shelves = tuple(shelves)
+
+    async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        every = [resource for shelf in self._shelves for resource in shelf.resources()]
+        page, cursor = page_of(every, params, lambda resource: resource.uri)
+        return ListResourcesResult(resources=page, next_cursor=cursor)
+
+    async def templates(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        every = [template for shelf in self._shelves for template in shelf.templates()]
+        page, cursor = page_of(every, params, lambda template: template.uri_template)
+        return ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
+
+    async def read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """Raises MCPError: not found in the code of the era; -32603 with our error as data when reading failed."""
+        try:
+            for shelf in self._shelves:
+                contents = await shelf.read(params.uri, caller_of(ctx))
+                if contents is not None:
+                    return ReadResourceResult(contents=contents)
+        except JackfieldError as error:
+            code = _not_found(ctx) if error.code is Code.RESULT_EXPIRED else INTERNAL_ERROR
+            raise MCPError(code, str(error), error.as_json()) from None
+        raise MCPError(_not_found(ctx), f"There is no resource {params.uri[:200]!r}.", {"uri": params.uri[:2_000]})
+
+
+def _not_found(ctx: Context) -> int:
+    return INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else NOT_FOUND_IN_A_SESSION
