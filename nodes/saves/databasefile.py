@@ -6,18 +6,17 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import Field
 
 from ...graphs.errors import Code, JackfieldError
 from ..base import Context
-from ..blocking import in_thread
 from ..files.confine import Located, locate
 from ..table import Table
 from .atomic import locked, temporary
 from .base import Saved
-from .filesave import Batches, FileSave, cause, check_columns
+from .filesave import Batches, FileSave, check_columns, in_worker
 
 SAVES_TABLE = "_jackfield_saves"
 
@@ -38,6 +37,33 @@ class DatabaseJob(Generic[D]):
     rows: Batches
     idempotency_key: str
     spill: str
+
+
+class Connection(Protocol):
+    """What the drivers of both have in common."""
+
+    def execute(self, sql: Any, parameters: Any = ..., /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The table of the idempotency keys that were saved, in one database's words: `columns` declares it."""
+
+    columns: str
+    now: str
+
+    def rows_of(self, connection: Connection, key: str) -> int | None:
+        """How many rows were saved under `key`; None when none were, or there is no key."""
+        if not key:
+            return None
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {SAVES_TABLE} ({self.columns})")
+        found = connection.execute(f"SELECT rows FROM {SAVES_TABLE} WHERE key = ?", [key]).fetchone()
+        return int(found[0]) if found else None
+
+    def add(self, connection: Connection, job: DatabaseJob[Any]) -> None:
+        if job.idempotency_key:
+            values = [job.idempotency_key, job.config.table, job.rows.count]
+            connection.execute(f"INSERT INTO {SAVES_TABLE} VALUES (?, ?, ?, {self.now})", values)
 
 
 async def save_database(
@@ -69,12 +95,7 @@ async def save_database(
                             os.unlink(name, dir_fd=folder)
         return Saved(batches.count, target) if repeated is None else Saved(repeated, target, repeated=True)
 
-    try:
-        return await in_thread(run, cancel=batches.stop)
-    except Exception as error:
-        raise cause(error, batches, config.path) from None
-    finally:
-        table.close()
+    return await in_worker(run, batches, config.path)
 
 
 def publish(folder: int, new: str, place: Located) -> None:

@@ -19,13 +19,12 @@ from pydantic import Field
 
 from ...graphs.errors import Code, JackfieldError
 from ..base import Context
-from ..blocking import in_thread
 from ..files import duck
 from ..files.confine import Located, locate
 from ..table import Table
 from .atomic import folder_path, locked
 from .base import Saved
-from .filesave import Batches, FileSave, cause, check_columns
+from .filesave import Batches, FileSave, check_columns, in_worker
 from .fit import fitting
 from .merging import merged
 from .staging import spilling, stage
@@ -74,12 +73,7 @@ async def save_dataset(config: ParquetSave, table: Table, context: Context) -> S
                 Path(new, JOURNAL).write_text(json.dumps(entries))
         return Saved(batches.count, config.path)
 
-    try:
-        return await in_thread(run, cancel=batches.stop)
-    except Exception as error:
-        raise cause(error, batches, config.path) from None
-    finally:
-        table.close()
+    return await in_worker(run, batches, config.path)
 
 
 def write(

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from ..base import Context
-from ..blocking import in_thread
 from ..files.confine import Located, locate
 from ..table import Table
 from .atomic import folder_path, locked
 from .base import CanSave, Saved, SaveType
 from .dataset import check_partitions
 from .extra import require
-from .filesave import Batches, FileSave, can_save_file, cause, check_columns
+from .filesave import Batches, FileSave, can_save_file, check_columns, in_worker
 from .fit import fitting
 from .leftovers import marked
 from .staging import spilling, stage
@@ -48,12 +47,7 @@ async def save(config: DeltaSave, table: Table, context: Context) -> Saved:
             write(config, place, folder, there, batches, context.idempotency_key, alive)
         return Saved(batches.count, config.path)
 
-    try:
-        return await in_thread(run, cancel=batches.stop)
-    except Exception as error:
-        raise cause(error, batches, config.path) from None
-    finally:
-        table.close()
+    return await in_worker(run, batches, config.path)
 
 
 def write(

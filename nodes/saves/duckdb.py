@@ -11,7 +11,7 @@ from ..base import Context
 from ..files.names import quoted
 from ..table import Table
 from .base import CanSave, Saved, SaveType
-from .databasefile import SAVES_TABLE, DatabaseFileSave, DatabaseJob, save_database
+from .databasefile import DatabaseFileSave, DatabaseJob, Records, save_database
 from .filesave import can_save_file
 from .fit import fitting
 from .staging import check_keys
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BUSY_S: Final = 10.0
+RECORDS: Final = Records("key VARCHAR PRIMARY KEY, target VARCHAR, rows BIGINT, saved_at TIMESTAMPTZ", "now()")
 
 
 class DuckdbSave(DatabaseFileSave):
@@ -34,10 +35,10 @@ def write(job: DatabaseJob[DuckdbSave]) -> int | None:
     job.rows.interrupts.append(connection.interrupt)
     try:
         connection.execute("BEGIN TRANSACTION")
-        repeated = recorded(connection, job.idempotency_key)
+        repeated = RECORDS.rows_of(connection, job.idempotency_key)
         if repeated is None:
             change(connection, job)
-            record(connection, job)
+            RECORDS.add(connection, job)
         connection.execute("COMMIT")
         return repeated
     except duckdb.Error as error:
@@ -122,25 +123,6 @@ def has_constraint(connection: duckdb.DuckDBPyConnection, config: DuckdbSave) ->
         [config.table],
     ).fetchall()
     return any(set(row[0]) == set(config.key) for row in found)
-
-
-def recorded(connection: duckdb.DuckDBPyConnection, key: str) -> int | None:
-    if not key:
-        return None
-    connection.execute(
-        f"CREATE TABLE IF NOT EXISTS {SAVES_TABLE}"
-        " (key VARCHAR PRIMARY KEY, target VARCHAR, rows BIGINT, saved_at TIMESTAMPTZ)"
-    )
-    found = connection.execute(f"SELECT rows FROM {SAVES_TABLE} WHERE key = ?", [key]).fetchall()
-    return int(found[0][0]) if found else None
-
-
-def record(connection: duckdb.DuckDBPyConnection, job: DatabaseJob[DuckdbSave]) -> None:
-    if job.idempotency_key:
-        connection.execute(
-            f"INSERT INTO {SAVES_TABLE} VALUES (?, ?, ?, now())",
-            [job.idempotency_key, job.config.table, job.rows.count],
-        )
 
 
 def failure(error: Exception, config: DuckdbSave) -> JackfieldError:

@@ -73,6 +73,9 @@ class Batches:
             with suppress(Exception):  # of a connection that was closed this moment
                 interrupt()
 
+    def close(self) -> None:
+        self._table.close()
+
     def check(self) -> None:
         """Raises CANCELLED when the save was stopped."""
         if self.stopped:
@@ -115,12 +118,17 @@ async def save_file(config: F, table: Table, context: Context, write: Callable[[
             journal.finish(context.idempotency_key)
         return Saved(batches.count, config.path)
 
+    return await in_worker(run, batches, config.path)
+
+
+async def in_worker(run: Callable[[], Saved], rows: Batches, path: str) -> Saved:
+    """What `run` gives, in a worker thread that a cancellation ends. The rows are closed. Raises why it failed."""
     try:
-        return await in_thread(run, cancel=batches.stop)
+        return await in_thread(run, cancel=rows.stop)
     except Exception as error:
-        raise cause(error, batches, config.path) from None
+        raise cause(error, rows, path) from None
     finally:
-        table.close()
+        rows.close()
 
 
 def cause(error: Exception, batches: Batches, path: str) -> Exception:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import Field
 
 from ..base import Context
-from ..blocking import in_thread
 from ..files.confine import Located, locate
 from ..table import Table
 from .atomic import locked
 from .base import CanSave, Saved, SaveType
 from .extra import require
-from .filesave import Batches, FileSave, can_save_file, cause
+from .filesave import Batches, FileSave, can_save_file, in_worker
 from .fit import fitting
 from .leftovers import marked
 
@@ -53,12 +52,7 @@ async def save(config: IcebergSave, table: Table, context: Context) -> Saved:
             repeated = write(config, warehouse, batches, context.idempotency_key, alive)
         return Saved(batches.count, target) if repeated is None else Saved(repeated, target, repeated=True)
 
-    try:
-        return await in_thread(run, cancel=batches.stop)
-    except Exception as error:
-        raise cause(error, batches, config.path) from None
-    finally:
-        table.close()
+    return await in_worker(run, batches, config.path)
 
 
 def write(config: IcebergSave, warehouse: SqlCatalog, rows: Batches, key: str, alive: Callable[[], None]) -> int | None:

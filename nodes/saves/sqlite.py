@@ -14,7 +14,7 @@ from ..files.names import quoted
 from ..files.sqlitejournal import check_journal
 from ..table import Table
 from .base import CanSave, Saved, SaveType
-from .databasefile import SAVES_TABLE, DatabaseFileSave, DatabaseJob, save_database
+from .databasefile import DatabaseFileSave, DatabaseJob, Records, save_database
 from .filesave import can_save_file
 from .fit import family, mismatch, same_columns
 from .sqlitevalues import accepts, column_type, values_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BUSY_S: Final = 10.0
+RECORDS: Final = Records("key TEXT PRIMARY KEY, target TEXT, rows INTEGER, saved_at TEXT", "datetime('now')")
 
 
 class SqliteSave(DatabaseFileSave):
@@ -35,10 +36,10 @@ def write(job: DatabaseJob[SqliteSave]) -> int | None:
         with closing(connect(job)) as connection:
             job.rows.interrupts.append(connection.interrupt)
             connection.execute("BEGIN IMMEDIATE")
-            repeated = recorded(connection, job.idempotency_key)
+            repeated = RECORDS.rows_of(connection, job.idempotency_key)
             if repeated is None:
                 change(connection, job)
-                record(connection, job)
+                RECORDS.add(connection, job)
             connection.execute("COMMIT")
             return repeated
     except sqlite3.Error as error:
@@ -136,24 +137,6 @@ def unique_over(connection: sqlite3.Connection, config: SqliteSave) -> bool:
         if unique and not partial and covered == set(config.key):
             return True
     return False
-
-
-def recorded(connection: sqlite3.Connection, key: str) -> int | None:
-    if not key:
-        return None
-    connection.execute(
-        f"CREATE TABLE IF NOT EXISTS {SAVES_TABLE} (key TEXT PRIMARY KEY, target TEXT, rows INTEGER, saved_at TEXT)"
-    )
-    found = connection.execute(f"SELECT rows FROM {SAVES_TABLE} WHERE key = ?", [key]).fetchone()
-    return int(found[0]) if found else None
-
-
-def record(connection: sqlite3.Connection, job: DatabaseJob[SqliteSave]) -> None:
-    if job.idempotency_key:
-        connection.execute(
-            f"INSERT INTO {SAVES_TABLE} VALUES (?, ?, ?, datetime('now'))",
-            [job.idempotency_key, job.config.table, job.rows.count],
-        )
 
 
 def listed(columns: Sequence[str]) -> str:
