@@ -53,6 +53,7 @@ def _column(name: str, values: Any, known: Column | None) -> Column:
         known.nullable if known else len(held) < len(values) or not held,
         known.is_key if known else False,
         known.values if known else (),
+        native=known.native if known else "",
         refers=known.refers if known else None,
         is_secret=secret,
     )
@@ -73,6 +74,8 @@ def type_word(found: pa.DataType) -> str:
     if types.is_timestamp(found):
         return "datetime" if found.tz else "timestamp"
     tests = (
+        (types.is_binary, "binary"),
+        (types.is_large_binary, "binary"),
         (types.is_boolean, "bool"),
         (types.is_integer, "int"),
         (types.is_floating, "float"),

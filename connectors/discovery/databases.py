@@ -79,7 +79,7 @@ def tables_of(engine: Engine, answers: Mapping[str, Iterable[Mapping[str, Any]]]
         is_key, refers = keys.get((*table, name), (False, None))
         required = bool(row["required"]) if engine == "postgres" else row["nullable"] == "NO"
         values = tuple(labels.get(kind, ())) if engine == "postgres" else _labels(kind)
-        column = Column(name, "", not required and not is_key, is_key, values, refers=refers)
+        column = Column(name, "", not required and not is_key, is_key, values, native=kind, refers=refers)
         columns.setdefault(table, {})[name] = column
     return tuple(
         TableFacts(

@@ -14,7 +14,7 @@ class Column:
     """`type` is a word of a source's `schema`.
 
     `values` are all that the column may hold (an enum type), `few` those that its rows had when they were few.
-    `examples` are never those of a column that looks secret (`is_secret`).
+    A type `binary` is of bytes, which no answer gives. `examples` are never those of a column that looks secret (`is_secret`).
     """
 
     name: str
@@ -25,6 +25,7 @@ class Column:
     few: tuple[Json, ...] = ()
     examples: tuple[Json, ...] = ()
     is_secret: bool = False
+    native: str = ""  # the database's own name of its type
     refers: tuple[str, str] | None = None  # (table, column) of a foreign key
 
     def as_json(self) -> dict[str, Json]:
@@ -35,6 +36,8 @@ class Column:
             told["references"] = ".".join(self.refers)
         if self.values:
             told["values"] = list(self.values)
+        if self.few:
+            told["values_seen"] = list(self.few)
         if self.is_secret:
             told["sensitive"] = True
         else:
@@ -95,8 +98,8 @@ class Found:
 
     @property
     def shown(self) -> tuple[Column, ...]:
-        """The columns that a tool may give: none that looks secret."""
-        return tuple(column for column in self.columns if not column.is_secret)
+        """The columns that a tool may give: none that looks secret, none of bytes."""
+        return tuple(column for column in self.columns if not column.is_secret and column.type != "binary")
 
     def as_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {

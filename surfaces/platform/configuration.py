@@ -15,7 +15,8 @@ from ...connectors.reading import read_text
 from ...graphs.errors import Code, JackfieldError
 from ...graphs.findings import Finding, Severity
 from ...graphs.model import Json
-from .bench import UPLOADS, Bench
+from ..app import UPLOADS
+from .bench import Bench
 
 KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("rest", "api", "http", "openapi"), "rest"),
