@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .junit import junit
-from .reading import read_suite, suite_of, suites_of
+from .reading import fitting, read_suite, suite_in, suite_of, suites_of
 from .running import CaseResult, SuiteResult, run_suite
 from .suite import Case, Expectation, Match, Suite
 
@@ -14,9 +14,11 @@ __all__ = [
     "Match",
     "Suite",
     "SuiteResult",
+    "fitting",
     "junit",
     "read_suite",
     "run_suite",
+    "suite_in",
     "suite_of",
     "suites_of",
 ]

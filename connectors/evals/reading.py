@@ -56,7 +56,11 @@ def _confined(name: str, connector: Connector) -> Suite:
 
 def suite_of(path: Path, connector: Connector) -> Suite:
     """The file of cases, which must be for `connector`. Raises CONFIG_INVALID."""
-    suite = read_suite(path)
+    return fitting(read_suite(path), path, connector)
+
+
+def fitting(suite: Suite, path: Path, connector: Connector) -> Suite:
+    """`suite`, which must be for `connector`. Raises CONFIG_INVALID."""
     if suite.connector and suite.connector != connector.slug:
         what = f"its cases are for the connector '{suite.connector}', and '{connector.slug}' is to run them"
         raise _invalid(path, what, f"Write `connector: {connector.slug}`, or run them with '{suite.connector}'.")
@@ -72,11 +76,18 @@ def suite_of(path: Path, connector: Connector) -> Suite:
 def read_suite(path: Path) -> Suite:
     """One file of cases. Raises CONFIG_INVALID with the case and the field that are wrong."""
     try:
-        text = path.read_text("utf-8")
-        document = from_json(text) if path.suffix == ".json" else from_yaml(text)
+        return suite_in(path.read_text("utf-8"), path)
     except OSError as error:
         raise _invalid(path, error.strerror or "it cannot be read", "") from None
-    except (yaml.YAMLError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise _invalid(path, _where(error), "") from None
+
+
+def suite_in(text: str, path: Path) -> Suite:
+    """The suite of a text that is, or will be, the file `path`, whose suffix says what it is. Raises CONFIG_INVALID."""
+    try:
+        document = from_json(text) if path.suffix == ".json" else from_yaml(text)
+    except (yaml.YAMLError, json.JSONDecodeError, RecursionError) as error:
         raise _invalid(path, _where(error), "") from None
     if not isinstance(document, dict) or not isinstance(document.get("cases"), list):
         raise _invalid(path, "it has no list of cases", "A suite is {name, connector, cases: […]}.")
