@@ -26,10 +26,10 @@ SECRET_ENDINGS: Final = ("password", "passwd", "passphrase", "secret", "token", 
 PLURALS: Final = frozenset(("passwords", "secrets", "tokens", "cookies", "apikeys"))  # a count of them is harmless
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SCALARS: Final = frozenset((str, int, float, bool, type(None)))
-# A password in an address, credentials of a header, a password in a DSN; as text or as text within JSON.
+# A password in an address, credentials of a header (no mere word: those are of small letters), a password in a DSN.
 IN_TEXT: Final = re.compile(
     r"""(?P<before>[a-z][a-z0-9+.-]*://[^\s/@:"]*:)[^\s/@"]+(?=@)"""
-    r"""|(?P<scheme>\b(?:bearer|basic)\s+)[a-z0-9+/=_.~-]{8,}"""
+    r"""|(?P<scheme>\b(?:bearer|basic)\s+)(?-i:(?=[a-z+/_.~-]*[0-9A-Z=]))[a-z0-9+/=_.~-]{8,}"""
     r"""|(?P<field>\b(?:password|passwd|pwd)\s*=\s*)[^\s&;"']+""",
     re.IGNORECASE,
 )
@@ -157,8 +157,8 @@ class Redaction:
 
     def _cut(self, args: Mapping[str, Any], walk: _Walk) -> Any:
         """`args` with the long ones cut; all of them as one when even their names are too many."""
-        if len(args) <= self._max // LONG_VALUE * 4:
-            kept = {str(name)[:LONGEST_KEY]: self._short(str(name), value, walk) for name, value in args.items()}
+        if len(args) <= self._max // LONG_VALUE * 4 and all(len(str(name)) <= LONGEST_KEY for name in args):
+            kept = {str(name): self._short(str(name), value, walk) for name, value in args.items()}
             if len(one_line(kept)) <= self._max:
                 return kept
         return _mark(one_line(args))
