@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,20 +17,23 @@ from ..graphs.findings import Finding
 from ..graphs.model import Json
 from ..graphs.positions import caret
 
+logger = logging.getLogger(__name__)
+
 
 def redacted(error: JackfieldError, clean: Callable[[str], str]) -> JackfieldError:
     """The error with every text of it passed through `clean`."""
-    details = _clean(dict(error.details), clean)
+    details = redacted_json(dict(error.details), clean)
     return replace(error, message=clean(error.message), hint=clean(error.hint), details=details)
 
 
-def _clean(value: Json, clean: Callable[[str], str]) -> Any:
+def redacted_json(value: Json, clean: Callable[[str], str]) -> Any:
+    """The value with every text in it passed through `clean`; names of fields stay as they are."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
-        return {name: _clean(held, clean) for name, held in value.items()}
+        return {name: redacted_json(held, clean) for name, held in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_clean(held, clean) for held in value]
+        return [redacted_json(held, clean) for held in value]
     return value
 
 
@@ -70,4 +75,16 @@ def unwritable(name: str, error: OSError) -> JackfieldError:
         f"{name} cannot be written: {why}.",
         "Free some space, check the permissions of its folder, or name another place.",
         {"path": name},
+    )
+
+
+def internal_error(bug: Exception, where: str) -> JackfieldError:
+    """INTERNAL_ERROR with an id, under which `bug` stands in the log."""
+    number = secrets.token_hex(4)
+    logger.error("internal error %s in %s", number, where, exc_info=bug)
+    return JackfieldError(
+        Code.INTERNAL_ERROR,
+        f"Something went wrong in Jackfield (error {number}).",
+        "Its log says what, under this id. Please report it.",
+        {"id": number},
     )

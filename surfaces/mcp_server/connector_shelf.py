@@ -74,7 +74,7 @@ class Connectors:
         return None
 
     async def _schema(self, connector: Connector, caller: Caller) -> dict[str, Any]:
-        sources: dict[str, dict[str, Any]] = {id: {} for id in connector.sources}
+        sources: dict[str, dict[str, Any]] = {name: {} for name in connector.sources}
 
         async def ask(source: Source) -> None:
             known = {"id": source.id, "type": source.type, "tables": list(source.names)}
@@ -109,3 +109,8 @@ def schema_uri(connector: Connector) -> str:
 
 def sample_uri(connector: Connector, source: Source) -> str:
     return f"{ROOT}{connector.slug}/sources/{source.id}/sample"
+
+
+def uris_of(connector: Connector) -> list[str]:
+    """Every resource that may read differently when the connector does."""
+    return [schema_uri(connector), *(sample_uri(connector, source) for source in connector.sources.values())]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
-from mcp.server.lowlevel import Server
+from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 
 from ..service import Service
+from .bugs import told_by_id
 from .connector_shelf import Connectors
 from .documents import Documents
 from .prompts import Prompts
 from .resources import Resources
+from .subscriptions import Subscriptions
 from .tools import Tools
 
 INSTRUCTIONS: Final = (
@@ -19,17 +24,46 @@ INSTRUCTIONS: Final = (
     " `next_cursor` goes on, the resource link holds the whole. An error says what was expected and what would fix it."
 )
 
+# What an agent deploys it looks for at once: lists are never stale. Only what no connector changes may be kept.
+CACHE_HINTS: Final[Mapping[CacheableMethod, CacheHint]] = {
+    "tools/list": CacheHint(),
+    "prompts/list": CacheHint(),
+    "resources/list": CacheHint(),
+    "resources/read": CacheHint(),
+    "resources/templates/list": CacheHint(ttl_ms=60_000),
+    "server/discover": CacheHint(ttl_ms=300_000),
+}
 
-def build(service: Service) -> Server[Any]:
+
+class JackfieldServer(Server[Any]):
+    """The SDK's server, which says in the handshake too that its lists change, and knows whom to tell."""
+
+    subscriptions: Subscriptions
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        every = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+        return super().create_initialization_options(
+            notification_options or every, experimental_capabilities, extensions
+        )
+
+
+def build(service: Service) -> JackfieldServer:
     """A server of what `service` offers, at whatever moment it is asked."""
     tools = Tools(service)
     prompts = Prompts(service)
     resources = Resources((Documents(), Connectors(service)))
-    return Server(
+    subscriptions = Subscriptions(service)
+    server = JackfieldServer(
         "jackfield",
         version=version("jackfield"),
         title="Jackfield",
         instructions=INSTRUCTIONS,
+        cache_hints=CACHE_HINTS,
         get_tool_input_schema=tools.input_schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
@@ -38,4 +72,10 @@ def build(service: Service) -> Server[Any]:
         on_list_resources=resources.list,
         on_list_resource_templates=resources.templates,
         on_read_resource=resources.read,
+        on_subscribe_resource=subscriptions.subscribe,
+        on_unsubscribe_resource=subscriptions.unsubscribe,
+        on_subscriptions_listen=subscriptions.listen,
     )
+    server.subscriptions = subscriptions
+    server.middleware[:] = [told_by_id, subscriptions]
+    return server
