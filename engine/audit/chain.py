@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zlib
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -13,6 +14,7 @@ from .places import HEAD
 
 T = TypeVar("T")
 START: Final = "0" * 64  # `prev` of the first line there ever was
+READINGS: Final = 5
 HEAD_BYTES: Final = 192  # always as long, so that one write replaces the whole record
 
 
@@ -23,6 +25,10 @@ class Head(msgspec.Struct, frozen=True):
     first: int
     seq: int
     hash: str
+    check: int = 0  # so that a record that was read while it was being written is known
+
+    def checked(self) -> int:
+        return zlib.crc32(f"{self.file} {self.first} {self.seq} {self.hash}".encode())
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -63,20 +69,20 @@ def _decoded(decoder: msgspec.json.Decoder[T], line: bytes) -> T | None:
 
 
 def read_head(folder: Path) -> Head | None:
-    """The head record; None when it is missing or unreadable. A record that is just being written is read again."""
-    for _ in range(3):
+    """The head record; None when it is missing or unreadable. One that is just being written is read again."""
+    for _ in range(READINGS):
         try:
-            text = (folder / HEAD).read_bytes()
+            found = _decoded(_head, (folder / HEAD).read_bytes())
         except OSError:
             return None
-        found = _decoded(_head, text)
-        if found is not None and text == (folder / HEAD).read_bytes():
+        if found is not None and found.check == found.checked():
             return found
     return None
 
 
 def write_head(descriptor: int, head: Head) -> None:
     """Replace the record. Raises OSError, also when it could be written in part only."""
-    text = msgspec.json.encode(head).ljust(HEAD_BYTES - 1) + b"\n"
+    record = Head(head.file, head.first, head.seq, head.hash, head.checked())
+    text = msgspec.json.encode(record).ljust(HEAD_BYTES - 1) + b"\n"
     if os.pwrite(descriptor, text, 0) != len(text):
         raise OSError("the head record was written in part")

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_lines import a_line, files, fill, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from servers.audit import a_line, files, fill, read
 
 from jackfield.engine.audit.chain import START, line_hash, read_head
 from jackfield.engine.audit.line import KEYS, Line

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_lines import a_line, read
+from servers.audit import a_line, read
 
 from jackfield.engine.audit.log import AuditLog
 from jackfield.engine.audit.redaction import names_secret, sensitive_names
@@ -23,7 +23,8 @@ def kept(folder: Path, args: dict[str, Any], **fields: Any) -> dict[str, Any]:
     redact.expand("{{ env:SHOP_TOKEN }}")
     with AuditLog(folder, redact=redact.redact) as log:
         log.append(a_line(args=args, **fields))
-    return read(folder)[-1]
+    line: dict[str, Any] = read(folder)[-1]
+    return line
 
 
 @pytest.mark.parametrize(
