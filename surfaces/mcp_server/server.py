@@ -16,6 +16,7 @@ from .connector_shelf import Connectors
 from .documents import Documents
 from .prompts import Prompts
 from .resources import Resources
+from .result_shelf import Results
 from .subscriptions import Subscriptions
 from .tools import Tools
 
@@ -56,7 +57,7 @@ def build(service: Service) -> JackfieldServer:
     """A server of what `service` offers, at whatever moment it is asked."""
     tools = Tools(service)
     prompts = Prompts(service)
-    resources = Resources((Documents(), Connectors(service)))
+    resources = Resources((Documents(), Connectors(service), Results(service.app)))
     subscriptions = Subscriptions(service)
     server = JackfieldServer(
         "jackfield",

@@ -1,0 +1,45 @@
+"""The whole of an answer that was cut to a page: `jackfield://results/{id}`, in the format that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import parse_qs
+
+from mcp_types import Resource, ResourceTemplate
+
+from ..app import App
+from ..served import Caller
+from ..whole_results import FORMATS, encoded, read, require_format
+from .answers import RESULT_URI
+from .shelf import Contents, blob_contents, text_contents
+
+AS_TEXT: Final = ("json", "csv", "ndjson")
+
+
+class Results:
+    """A result is read by whom it was given to, until its time is over. None is listed: answers link to theirs."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def resources(self) -> Iterable[Resource]:
+        return ()
+
+    def templates(self) -> Iterable[ResourceTemplate]:
+        yield ResourceTemplate(
+            uri_template=f"{RESULT_URI}{{id}}{{?format}}",
+            name="result",
+            title="A whole result",
+            description=f"All rows of an answer that came in pages. format is one of {', '.join(FORMATS)}.",
+        )
+
+    async def read(self, uri: str, caller: Caller) -> Contents | None:
+        if not uri.startswith(RESULT_URI):
+            return None
+        name, _, query = uri.removeprefix(RESULT_URI).partition("?")
+        wanted = require_format(parse_qs(query).get("format", ["json"])[-1])
+        data = await encoded(await read(self._app, name, caller.principal), wanted)
+        if wanted in AS_TEXT:
+            return text_contents(uri, data.decode(), FORMATS[wanted])
+        return blob_contents(uri, data, FORMATS[wanted])
