@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import unquote
 
 from ..graphs.findings import Finding
 from ..graphs.model import EMPTY, Graph, Json
+from ..nodes.arguments import from_text
 
 Category = Literal["READ", "WRITE", "ACTION"]
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 IDENTIFIER: Final = re.compile(r"[a-z][a-z0-9_]*")
+VARIABLE: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")  # a place of a URI template (RFC 6570, level 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ class Skill:
     connector: str = ""
     steps: tuple[Step, ...] = ()
     when_to_use: str = ""
+    gives_messages: bool = False  # its graph makes its prompt: the output port `messages`
     pointer: str = ""
 
     @property
@@ -123,6 +127,52 @@ class Skill:
     @cached_property
     def graph(self) -> Graph:
         return self.compile()
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What agents read by its URI, or by any that fits a template such as `shop://orders/{id}`.
+
+    Reading runs `graph` with the arguments that its URI gives; its output port `contents` is what resources/read gives.
+    """
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    input_schema: Mapping[str, Json]
+    compile: Callable[[], Graph] = field(repr=False, compare=False)
+    is_template: bool = False
+    connector: str = ""
+    pointer: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.uri
+
+    @property
+    def key(self) -> str:
+        return f"{self.connector}/{self.uri}"
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self.compile()
+
+    def arguments(self, uri: str) -> Mapping[str, Json] | None:
+        """What `uri` has in the template's places, as the graph takes it; None for a URI of another resource."""
+        if not self.is_template:
+            return {} if uri == self.uri else None
+        found = self._pattern.fullmatch(uri)
+        if found is None:
+            return None
+        return from_text(self.input_schema, {name: unquote(text) for name, text in found.groupdict().items()})
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        pieces = VARIABLE.split(self.uri)  # text, name, text, name, text
+        places = [f"(?P<{piece}>[^/?#]+)" if at % 2 else re.escape(piece) for at, piece in enumerate(pieces)]
+        return re.compile("".join(places))
 
 
 @dataclass(frozen=True)
@@ -141,8 +191,9 @@ class Connector:
     sources: Mapping[str, Source] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     skills: Mapping[str, Skill] = field(default_factory=dict)
+    resources: Mapping[str, Resource] = field(default_factory=dict)  # by URI, or URI template
     saves: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     evals: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    graph_files: tuple[Path, ...] = ()  # BGL files that its tools name
+    graph_files: tuple[Path, ...] = ()  # BGL files that it names
     digest: str = ""  # of the file's text: a reload that finds the same text keeps this very connector

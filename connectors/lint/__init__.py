@@ -22,6 +22,7 @@ from .codes import CODES
 from .descriptions import descriptions
 from .parameters import parameters
 from .paths import paths as path_rules
+from .prompts import prompts
 from .results import results
 from .secrets import secrets
 from .shapes import shapes
@@ -36,6 +37,7 @@ RULES: Final[tuple[Rule, ...]] = (
     templates,
     path_rules,
     shapes,
+    prompts,
     tables,
     sql,
     descriptions,

@@ -23,9 +23,15 @@ def paths(subject: Subject) -> Iterator[Finding]:
             if isinstance(item, dict):
                 yield from _path(subject, f"/{name}/{index}/path", item)
                 yield from _data_path(subject, f"/{name}/{index}/data_path", item)
-    for pointer, tool in subject.tools:
-        if isinstance(tool.graph, str):
-            yield from _path(subject, f"{pointer}/graph", {"id": tool.id, "path": tool.graph})
+    for pointer, owner, graph in subject.parts.graphs:
+        if isinstance(graph, str):
+            yield from _path(subject, pointer, {"id": owner, "path": graph})
+    for pointer, resource in subject.parts.resources:
+        yield from _path(subject, f"{pointer}/path", {"id": resource.name, "path": resource.path})
+    for pointer, skill in subject.parts.skills:
+        for index, block in enumerate(skill.messages):
+            path = getattr(block, "path", "")
+            yield from _path(subject, f"{pointer}/messages/{index}/path", {"id": skill.id, "path": path})
     yield from _evals(subject)
 
 

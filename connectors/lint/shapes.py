@@ -88,26 +88,24 @@ def _save(subject: Subject, pointer: str, tool: Tool) -> Iterator[Finding]:
 
 
 def _graphs(subject: Subject) -> Iterator[Finding]:
-    """What the graph checks find in tools that are graphs. Their codes are those of the graph checks."""
+    """What the graph checks find in what is written as a graph. Their codes are those of the graph checks."""
     from ...nodes import registry
     from ...nodes.checking import check_graph
 
     file = subject.parts.file
-    for pointer, tool in subject.tools:
-        if tool.graph is None:
-            continue
-        place = subject.parts.rewriting.original(f"{pointer}/graph")
+    for pointer, about, given in subject.parts.graphs:
+        place = subject.parts.rewriting.original(pointer)
         try:
-            if isinstance(tool.graph, str):
-                found = check_graph(graph_file(tool.graph, file.folder), registry(), file=tool.graph)
+            if isinstance(given, str):
+                found = check_graph(graph_file(given, file.folder), registry(), file=given)
             else:
-                graph = from_json(dict(tool.graph))
+                graph = from_json(dict(given))
                 found = check_graph(graph, registry(), file=file.file, document=file.document, pointer=place)
         except JackfieldError as error:
             inner = str(error.details.get("pointer", ""))
-            yield subject.finding("GRAPH_INVALID", f"{pointer}/graph{inner}", error.message, error.hint, tool.id)
+            yield subject.finding("GRAPH_INVALID", f"{pointer}{inner}", error.message, error.hint, about)
             continue
-        yield from (replace(finding, subject=f"{tool.id}.{finding.subject}".rstrip(".")) for finding in found)
+        yield from (replace(finding, subject=f"{about}.{finding.subject}".rstrip(".")) for finding in found)
 
 
 def _skills(subject: Subject) -> Iterator[Finding]:

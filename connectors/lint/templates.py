@@ -17,6 +17,7 @@ SEEN: Final = re.compile(
     r"|/tools/\d+/(id|name|description|category|sql|at)"
     r"|/tools/\d+/(parameters|result|output_schema|source_ids)/.*"
     r"|/skills/\d+/.*"
+    r"|/resources/\d+/(uri|uri_template|name|title|description|mime_type|text|blob)"
 )
 
 

@@ -55,7 +55,7 @@ class _Draft:
 def compile_tool(tool: Tool, around: Surroundings) -> Graph:
     """The graph of one tool. Raises CONFIG_INVALID or QUERY_INVALID, naming what is not there and what is."""
     if tool.graph is not None:
-        return _graph_of(tool, around.folder)
+        return graph_of(tool.graph, around.folder)
     draft = _Draft()
     draft.node("input", "input", {"schema": schema_of(tool.parameters)})
     if tool.request is not None:
@@ -205,13 +205,13 @@ def _finish(draft: _Draft, outputs: Sequence[tuple[str, str]]) -> None:
         draft.edge(node, port, "output", port)
 
 
-def _graph_of(tool: Tool, folder: Path) -> Graph:
-    if isinstance(tool.graph, str):
+def graph_of(graph: Mapping[str, Json] | str, folder: Path) -> Graph:
+    """The graph that a tool, a skill or a resource holds, or names the file of. Raises CONFIG_INVALID."""
+    if isinstance(graph, str):
         from ..reading import graph_file
 
-        return graph_file(tool.graph, folder)
-    assert tool.graph is not None
-    return from_json(dict(tool.graph))
+        return graph_file(graph, folder)
+    return from_json(dict(graph))
 
 
 def named_arguments(type: str, configuration: Mapping[str, Any]) -> frozenset[str]:

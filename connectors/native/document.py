@@ -13,7 +13,8 @@ from pydantic import Field, StrictBool, StringConstraints, model_validator
 
 from ...graphs.model import Json
 from ...nodes.base import Configuration
-from ..model import IDENTIFIER, SLUG
+from ...nodes.blocks import AnyBlock, Contents
+from ..model import IDENTIFIER, SLUG, VARIABLE
 
 SCALARS: Final = ("string", "int", "float", "bool", "date", "datetime", "object")
 ScalarType = Literal["string", "int", "float", "bool", "date", "datetime", "object"]
@@ -25,6 +26,9 @@ SEMVER: Final = (
     r"(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
     r"(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$"
 )
+
+PLATFORM_SCHEMES: Final = frozenset(("jackfield", "elliot", "skill", "ui", "file", "http", "https"))
+ABSOLUTE_URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):\S+")
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Id = Annotated[str, StringConstraints(pattern=rf"^{IDENTIFIER.pattern}$")]
@@ -139,16 +143,62 @@ class Skill(Configuration):
     parameters: tuple[Parameter, ...] = ()
     steps: tuple[SkillStep, ...] = ()
     when_to_use: str = ""
+    messages: tuple[AnyBlock, ...] = Field((), description="In place of a template: what the prompt consists of")
+    graph: Mapping[str, Json] | str | None = Field(
+        None, description="In place of a template: a BGL graph, or its file, whose output port messages is the prompt"
+    )
 
     @model_validator(mode="after")
     def _does_something(self) -> Skill:
-        if not self.steps and not self.prompt_template.strip():
+        written = bool(self.steps or self.prompt_template.strip())
+        forms = written + bool(self.messages) + (self.graph is not None)
+        if not forms:
             raise ValueError("a skill needs a prompt_template or steps; this one would do nothing")
+        if forms > 1:
+            raise ValueError("a skill has a prompt_template and steps, or messages, or a graph; keep one of them")
+        return self
+
+
+class Resource(Contents):
+    """What agents read by its URI: a text, a file, the answer of a tool, or what a graph makes."""
+
+    uri: str = Field("", description="Absolute, of any scheme but the platform's own")
+    uri_template: str = Field("", description="In place of uri: one with {name} places, which the contents may use")
+    name: Text
+    title: str = ""
+    description: str = ""
+    mime_type: str = ""
+    tool: str = Field("", description="In place of contents: the tool whose answer it is, as JSON")
+    graph: Mapping[str, Json] | str | None = Field(
+        None, description="In place of contents: a BGL graph, or its file, whose output port contents is what is read"
+    )
+
+    @property
+    def address(self) -> str:
+        return self.uri or self.uri_template
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(VARIABLE.findall(self.uri_template))
+
+    @model_validator(mode="after")
+    def _fits(self) -> Resource:
+        if bool(self.uri) == bool(self.uri_template):
+            raise ValueError("a resource has a 'uri', or a 'uri_template'")
+        if sum(map(bool, (*self.sources(), self.tool, self.graph))) != 1:
+            raise ValueError("a resource has one of text, blob, path, tool and graph")
+        scheme = ABSOLUTE_URI.match(self.address)
+        if scheme is None:
+            raise ValueError(f"'{self.address}' is no absolute URI, such as shop://orders")
+        if scheme[1].lower() in PLATFORM_SCHEMES:
+            raise ValueError(f"URIs of the scheme '{scheme[1]}' are the platform's own")
+        if len(set(self.variables)) != len(self.variables) or "{" in VARIABLE.sub("", self.uri_template):
+            raise ValueError("a place of a template is {name}, each name once")
         return self
 
 
 class Top(Configuration):
-    """The file itself. `sources`, `tools`, `skills` and `saves` are checked one by one."""
+    """The file itself. `sources`, `tools`, `skills`, `saves` and `resources` are checked one by one."""
 
     name: Text
     slug: Annotated[str, StringConstraints(pattern=rf"^{SLUG.pattern}$", max_length=64)]
@@ -160,4 +210,5 @@ class Top(Configuration):
     tools: tuple[Json, ...]
     skills: tuple[Json, ...] = ()
     saves: tuple[Json, ...] = ()
+    resources: tuple[Json, ...] = ()
     evals: str | tuple[str, ...] | None = Field(None, description="File of cases for `jackfield eval`")

@@ -36,7 +36,7 @@ def normalise(document: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any]
     """(the document in its first spelling, where its fields came from). `document` itself is not changed."""
     result = copy.deepcopy(dict(document))
     rewriting = Rewriting()
-    for name in ("sources", "skills", "saves"):
+    for name in ("sources", "skills", "saves", "resources"):
         if name in result and result[name] is None:
             del result[name]
     for pointer, source in objects(result, "sources"):

@@ -37,8 +37,17 @@ class Parts:
     saves: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     tools: list[tuple[str, fields.Tool]] = field(default_factory=list)
     skills: list[tuple[str, fields.Skill]] = field(default_factory=list)
+    resources: list[tuple[str, fields.Resource]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     subject: str = ""
+
+    @property
+    def graphs(self) -> list[tuple[str, str, Mapping[str, Json] | str]]:
+        """(pointer, whose it is, the graph or the path of its file) of all that is written as a graph."""
+        written = [(pointer, tool.id, tool.graph) for pointer, tool in self.tools]
+        written += [(pointer, skill.id, skill.graph) for pointer, skill in self.skills]
+        written += [(pointer, resource.name, resource.graph) for pointer, resource in self.resources]
+        return [(f"{pointer}/graph", owner, graph) for pointer, owner, graph in written if graph is not None]
 
     def place(self, pointer: str, start: int | None = None, length: int = 1) -> Place:
         """The place in the file of what is at `pointer` in the first spelling."""
@@ -66,6 +75,7 @@ def parts_of(file: FileText) -> Parts:
     _saves(parts)
     parts.tools = _each(parts, "tools", fields.Tool)
     parts.skills = _each(parts, "skills", fields.Skill)
+    _resources(parts)
     for index, (pointer, tool) in enumerate(parts.tools):
         parts.tools[index] = (pointer, _with_request(parts, pointer, tool))
     return parts
@@ -96,7 +106,7 @@ def _objects(parts: Parts, name: str) -> list[tuple[str, dict[str, Any]]]:
 
 def _naming(parts: Parts, found: list[tuple[str, dict[str, Any]]]) -> Any:
     for pointer, value in found:
-        parts.subject = str(value.get("id", ""))
+        parts.subject = str(value.get("id") or value.get("name") or "")
         yield pointer, value
     parts.subject = ""
 
@@ -136,6 +146,20 @@ def _saves(parts: Parts) -> None:
             _duplicate(parts, "saves", identity.id, pointer)
         elif kept is not None:
             parts.saves[identity.id] = {"type": identity.type, **kept}
+
+
+def _resources(parts: Parts) -> None:
+    known: set[str] = set()
+    for pointer, value in _objects(parts, "resources"):
+        resource = validated(fields.Resource, value, pointer, parts.report)
+        if resource is None:
+            continue
+        if resource.address in known:
+            message = f"Two resources have the URI '{resource.address}'; the first one stands."
+            parts.report("DUPLICATE_RESOURCE_URI", Severity.ERROR, pointer, message, "Give this one a URI of its own.")
+        else:
+            known.add(resource.address)
+            parts.resources.append((pointer, resource))
 
 
 def _with_request(parts: Parts, pointer: str, tool: fields.Tool) -> fields.Tool:

@@ -26,6 +26,7 @@ def connector_schema() -> dict[str, Any]:
     properties["sources"] = _list([_source(name, model, definitions) for name, model in _all_sources()])
     properties["tools"] = _list([_tool(definitions)])
     properties["skills"] = _list([_skill(definitions)])
+    properties["resources"] = _list([_resource(definitions)])
     properties["saves"] = _list([_save(name, model, definitions) for name, model in save_models().items()])
     properties["evals"] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
     return {
@@ -82,6 +83,10 @@ def _tool(definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _skill(definitions: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", **_object(fields.Skill, definitions), "additionalProperties": False}
+
+
+def _resource(definitions: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", **_object(fields.Resource, definitions), "additionalProperties": False}
 
 
 def _object(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:

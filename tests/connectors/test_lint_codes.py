@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from connector_documents import SOUND, Change, drop, put, sound, text, written
+from connector_documents import SOUND, Change, Document, drop, put, sound, text, written
 
 from jackfield.connectors import catalog
 from jackfield.connectors.catalog import load
@@ -23,6 +23,9 @@ DESCRIPTION = "tools/0/description"
 PARAMETER = "tools/0/parameters/0"
 AUTH = "sources/0/auth"
 
+NAMELESS: Document = {"uri": "zoo://rules", "name": "Rules"}
+RULES: Document = {**NAMELESS, "text": "Do not feed the lions."}
+HELLO: Document = {"type": "text", "text": "Hello {{name}}"}
 FAULTS: list[tuple[str, list[Change], str]] = [
     # (code, changes, words of the message or the pointer)
     ("MISSING_FIELD", [drop("version")], "version"),
@@ -43,6 +46,7 @@ FAULTS: list[tuple[str, list[Change], str]] = [
     ("DUPLICATE_TOOL_ID", [put("tools/1/id", "list_animals")], "list_animals"),
     ("DUPLICATE_SOURCE_ID", [put("sources/2/id", "animals")], "animals"),
     ("DUPLICATE_SKILL_ID", [put("skills/1", SOUND["skills"][0])], "report"),
+    ("DUPLICATE_RESOURCE_URI", [put("resources", [RULES, RULES])], "'zoo://rules'"),
     ("DUPLICATE_SAVE_ID", [put("saves/1", SOUND["saves"][0])], "lake"),
     ("DESCRIPTION_TOO_SHORT", [put(DESCRIPTION, "List animals")], "12 characters"),
     ("DESCRIPTION_MISSING_VERB", [put(DESCRIPTION, "All the animals of the zoo")], "'all'"),
@@ -109,6 +113,17 @@ FAULTS: list[tuple[str, list[Change], str]] = [
     ("TOOL_SHAPE_INVALID", [put("tools/0/at", "animals")], "rest source"),
     ("GRAPH_INVALID", [drop("tools/1/request"), put("tools/1/graph", {"nodes": 3, "edges": []})], "nodes"),
     ("SKILL_INVALID", [put("skills/0/tool_ids", ["list_animal"])], "'list_animal'"),
+    ("SKILL_INVALID", [drop("skills/0/prompt_template"), put("skills/0/messages", [HELLO])], "a place for 'name'"),
+    ("RESOURCE_INVALID", [put("resources", [{**RULES, "text": "{{cage}}"}])], "a place for 'cage'"),
+    ("RESOURCE_INVALID", [put("resources", [{**NAMELESS, "tool": "list_animal"}])], "'list_animal'"),
+    ("RESOURCE_INVALID", [put("resources", [{**NAMELESS, "tool": "feed_animal"}])], "changes something"),
+    ("RESOURCE_INVALID", [put("resources", [{**NAMELESS, "tool": "list_animals"}])], "requires 'species'"),
+    ("INVALID_VALUE", [put("resources", [NAMELESS])], "one of text, blob, path, tool and graph"),
+    ("INVALID_VALUE", [put("resources", [{**RULES, "uri": "jackfield://rules"}])], "the platform's own"),
+    ("INVALID_VALUE", [put("resources", [{**RULES, "uri": "rules"}])], "no absolute URI"),
+    ("INVALID_VALUE", [put("resources", [{"name": "R", "text": "x"}])], "'uri', or a 'uri_template'"),
+    ("GRAPH_INVALID", [put("resources", [{**NAMELESS, "graph": {"nodes": 3, "edges": []}}])], "nodes"),
+    ("PATH_OUTSIDE_FOLDER", [put("resources", [{**NAMELESS, "path": "../rules.txt"}])], "'..'"),
     ("SQL_INVALID", [put(SQL, "SELECT desc FROM animals WHERE species = :species LIMIT 9")], "uses 'desc'"),
     ("FILTER_INVALID", [drop(SQL), put("tools/0/limit", "ten")], "'limit'"),
     ("DATA_PATH_INVALID", [put("sources/0/data_path", "items[")], "data_path"),
