@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import anyio
@@ -53,6 +53,7 @@ class Service:
         self.bulkheads = Bulkheads(app.settings["serve.calls"], app.settings["serve.waiting"])
         self._watcher = Watcher(app.paths, later=() if app.paths else workspace_paths(app.settings))
         self._followers: list[Callable[[Catalog], Awaitable[None]]] = []
+        self._under_way: set[anyio.CancelScope] = set()
         self._stack = AsyncExitStack()
         self._tasks: TaskGroup | None = None
 
@@ -74,6 +75,11 @@ class Service:
     def follow(self, follower: Callable[[Catalog], Awaitable[None]]) -> None:
         """Call `follower` with each new catalog, after it is served."""
         self._followers.append(follower)
+
+    def stop_calls(self) -> None:
+        """End what is under way: each call is answered CANCELLED, or OUTCOME_UNKNOWN where it was writing."""
+        for stopped in self._under_way:
+            stopped.cancel()
 
     async def refresh(self) -> None:
         """Look at the files now: what was just written is served when this returns."""
@@ -130,18 +136,28 @@ class Service:
         """What `work` gives, with its audit line written before anybody is answered. Raises what `work` does."""
         for observer in self.observers:
             observer.call_began(call)
+        stopped = anyio.CancelScope()
+        self._under_way.add(stopped)
         try:
-            if writes:
-                self.journal.require()
-            answer = await work
+            with stopped:
+                if writes:
+                    self.journal.require()
+                answer = await work
+            if stopped.cancelled_caught:
+                raise _ended_early(call, "This server was shut down")
         except JackfieldError as error:
             call.error = error
             self._end(call)
             raise
         except anyio.get_cancelled_exc_class():
-            call.error = JackfieldError(Code.CANCELLED, "The caller went away.")
-            self._end(call)
+            call.error = _ended_early(call, "The caller went away")
+            with suppress(JackfieldError):  # nobody is there to be told that it was not recorded
+                self._end(call)
             raise
+        finally:
+            self._under_way.discard(stopped)
+            if isinstance(work, Coroutine):
+                work.close()  # where it was never begun
         if call.bytes is None:
             call.bytes = len(answer.text)
         self._end(call)
@@ -198,6 +214,18 @@ class Service:
         except JackfieldError:
             self.unrecorded += 1
             raise
+
+
+def _ended_early(call: ServedCall, why: str) -> JackfieldError:
+    writing = [event.node for event in call.trail.told if event.kind == "outcome_unknown"] if call.trail else []
+    if not writing:
+        return JackfieldError(Code.CANCELLED, f"{why} before the call had ended.", "Call again.", transient=True)
+    return JackfieldError(
+        Code.OUTCOME_UNKNOWN,
+        f"{why} while node '{writing[0]}' was writing: it may or may not have happened.",
+        "Look at the target before you repeat it, or repeat it with the same idempotency key.",
+        {"node": writing[0], "cause": Code.CANCELLED.value},
+    )
 
 
 def pages(tool: Tool) -> bool:

@@ -34,6 +34,7 @@ COMMANDS: Final = (
     Listed("show", "show", "Show one connector with its tools' signatures."),
     Listed("plan", "plan", "Draw a tool's graph and what is pushed into its sources."),
     Listed("call", "call", "Call a tool or a skill; rows go to stdout."),
+    Listed("serve", "serve", "Serve the connectors to agents: MCP over HTTP or stdio."),
     Listed("run", "run", "Run a graph file, with progress per node."),
     Listed("eval", "eval", "Run a connector's eval cases."),
     Listed("save", "save", "Write rows of a file or of stdin into a save."),

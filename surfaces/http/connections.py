@@ -1,0 +1,208 @@
+"""Connections: uvicorn's HTTP protocol, with an end to whatever a client may do slowly, or too much of.
+
+uvicorn waits for ever for the rest of a request, and for a client that reads nothing. Here each connection knows since
+when it waits for what, and `sweep` closes those that have waited too long: one look a second at all of them costs less
+than a timer for each step of each request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+import anyio
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from .refusal import CLOSE, Refusal, body_of, refusal, send_refusal
+from .refusals import Refusals
+
+MAX_HEAD: Final = 32 * 2**10
+MAX_HEADERS: Final = 100
+SWEEP_S: Final = 1.0
+
+
+class Waiting(Enum):
+    """What a connection waits for."""
+
+    REQUEST = "request"
+    HEAD = "head"
+    BODY = "body"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds for each kind of waiting, and how many connections there may be."""
+
+    head_s: float
+    body_s: float
+    idle_s: float
+    write_s: float
+    connections: int
+
+
+class Connection(HttpToolsProtocol):
+    """One connection of a client."""
+
+    def __init__(self, *, patience: Patience, refusals: Refusals, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.patience = patience
+        self.refusals = refusals
+        self.waits_for = Waiting.HEAD  # the first request must come at once
+        self.since = self.loop.time()
+        self.unread_since: float | None = None  # the client does not read
+        self.closing_since: float | None = None
+        self._head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.patience.connections:
+            _make_room(self.connections)
+
+    def data_received(self, data: bytes) -> None:
+        if self.waits_for in (Waiting.REQUEST, Waiting.HEAD):
+            before = self._head_bytes
+            super().data_received(data)
+            # A line end alone begins no request, so it does not stop the clock of an idle connection either.
+            if self.waits_for in (Waiting.REQUEST, Waiting.HEAD) and self._head_bytes == before:
+                self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD and self.waits_for is Waiting.HEAD and not self.transport.is_closing():
+                self._refuse(_HEAD_TOO_LARGE)
+            return
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._head_bytes = 0
+        self._wait(Waiting.HEAD)
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._head_bytes += len(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._head_bytes += len(name) + len(value)
+
+    def on_headers_complete(self) -> None:
+        self._wait(Waiting.BODY)
+        refused = None
+        if self._head_bytes > MAX_HEAD or len(self.headers) > MAX_HEADERS:
+            refused = _HEAD_TOO_LARGE
+        elif not self.url.startswith(b"/") and self.url != b"*":
+            refused = _NOT_A_PATH
+        if refused is None:
+            super().on_headers_complete()
+            return
+        self.url = b"/"
+        served, self.app = self.app, _Refusing(refused, self.refusals)
+        try:
+            super().on_headers_complete()
+        finally:
+            self.app = served
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._wait(Waiting.ANSWER)
+        if self.cycle.response_complete:
+            self._wait(Waiting.REQUEST)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.waits_for is Waiting.ANSWER and self.cycle.response_complete:
+            self._wait(Waiting.REQUEST)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.unread_since = self.loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.unread_since = None
+
+    def send_400_response(self, msg: str) -> None:
+        """What the parser refuses."""
+        self._refuse(_NOT_HTTP)
+
+    def look(self, now: float) -> None:
+        """Close this connection if the client has kept it waiting for too long."""
+        patience = self.patience
+        if self.transport.is_closing():
+            if self.closing_since is None:
+                self.closing_since = now
+            elif now - self.closing_since > patience.write_s:
+                self.transport.abort()
+        elif self.unread_since is not None and now - self.unread_since > patience.write_s:
+            self.transport.abort()
+        elif self.waits_for is Waiting.REQUEST:
+            if now - self.since > patience.idle_s:
+                self.transport.close()
+        elif self.waits_for is Waiting.HEAD:
+            if now - self.since > patience.head_s:
+                self._refuse(_HEAD_TOO_SLOW)
+        elif self.waits_for is Waiting.BODY and now - self.since > patience.body_s:
+            self._refuse(_BODY_TOO_SLOW)
+
+    def _wait(self, what: Waiting) -> None:
+        self.waits_for = what
+        self.since = self.loop.time()
+
+    def _refuse(self, refused: Refusal) -> None:
+        """Say so, if nothing was said yet, and close."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            body = body_of(refused, "")
+            head = f"HTTP/1.1 {refused.status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n"
+            self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+            self.refusals.note(refused)
+        self.transport.close()
+
+
+def _make_room(connections: Iterable[Any]) -> None:
+    """Close the connection that has sent nothing whole for the longest time, if there is any such."""
+    idle = [
+        held
+        for held in connections
+        if isinstance(held, Connection) and held.waits_for is not Waiting.ANSWER and not held.transport.is_closing()
+    ]
+    if idle:
+        min(idle, key=lambda held: held.since).transport.abort()
+
+
+async def sweep(connections: Iterable[Any], patience: Patience) -> None:
+    """Look at every connection again and again, until cancelled."""
+    pause = min(SWEEP_S, min(patience.head_s, patience.body_s, patience.idle_s, patience.write_s) / 4)
+    loop = asyncio.get_running_loop()
+    while True:
+        await anyio.sleep(pause)
+        now = loop.time()
+        for held in list(connections):
+            if isinstance(held, Connection):
+                held.look(now)
+
+
+class _Refusing:
+    """An application that refuses."""
+
+    def __init__(self, refused: Refusal, refusals: Refusals) -> None:
+        self._refused = refused
+        self._refusals = refusals
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._refusals.note(self._refused, scope)
+        await send_refusal(self._refused, scope, send)
+
+
+_HEAD_TOO_LARGE: Final = refusal(
+    431, "head_too_large", f"The head of this request has more than {MAX_HEAD:,} bytes or {MAX_HEADERS} headers.",
+    "Send less of it.", headers=(CLOSE,),
+)  # fmt: skip
+_NOT_A_PATH: Final = refusal(
+    400, "target", "The target of this request is no path.", "Ask for a path that begins with '/'.", headers=(CLOSE,)
+)
+_NOT_HTTP: Final = refusal(400, "not_http", "This is no HTTP/1.1 request.", "Look at its framing and its headers.")
+_HEAD_TOO_SLOW: Final = refusal(408, "head_too_slow", "The head of the request took too long.", "Send it at once.")
+_BODY_TOO_SLOW: Final = refusal(408, "body_too_slow", "The body of the request took too long.", "Send it at once.")

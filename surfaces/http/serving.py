@@ -1,0 +1,146 @@
+"""Serving a service over HTTP until it is told to stop: first gently, then at once."""
+
+from __future__ import annotations
+
+import functools
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final, cast
+
+import anyio
+import uvicorn
+from anyio.abc import TaskGroup
+from starlette.types import ASGIApp
+
+from ..service import Service
+from ..settings import Settings
+from .application import application
+from .connections import Connection, Patience, sweep
+from .draining import Draining
+from .principals import Authenticate, local_only
+from .refusals import Refusals
+
+ANSWER_S: Final = 2.0  # for answers of calls that were stopped to be written
+LAST_S: Final = 2  # for connections to close
+HEADERS: Final = [
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+]
+
+
+class Serving:
+    """A server under way. `stop` begins the drain; a second `stop` ends it at once."""
+
+    def __init__(self, service: Service, server: _Server, draining: Draining, drain_s: float) -> None:
+        self._service = service
+        self._server = server
+        self._draining = draining
+        self._drain_s = drain_s
+        self._asked = anyio.Event()
+        self._hurried = anyio.Event()
+        self.ended = anyio.Event()
+
+    def stop(self) -> None:
+        (self._hurried if self._asked.is_set() else self._asked).set()
+
+    async def drain(self) -> None:
+        """Wait until asked to stop; then close the door, let calls end, cut off what is left."""
+        await self._asked.wait()
+        self._draining.begin()
+        self._server.close_door()
+        await self._unless_hurried(self._draining.idle, self._drain_s)
+        self._service.stop_calls()
+        await self._unless_hurried(self._draining.idle, ANSWER_S)
+        self._draining.cut_off()
+        self._server.should_exit = True
+
+    async def _unless_hurried(self, wait: Callable[[], Any], seconds: float) -> None:
+        async def hurry(tasks: TaskGroup) -> None:
+            await self._hurried.wait()
+            tasks.cancel_scope.cancel()
+
+        with anyio.move_on_after(seconds):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(hurry, tasks)
+                await wait()
+                tasks.cancel_scope.cancel()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, which leaves signals to us."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+    def close_door(self) -> None:
+        """No new connections; those that are open go on."""
+        for server in self.servers:
+            server.close()
+
+
+@asynccontextmanager
+async def serving(
+    service: Service,
+    sockets: list[socket.socket],
+    *,
+    authenticate: Authenticate = local_only,
+    context: ssl.SSLContext | None = None,
+) -> AsyncIterator[Serving]:
+    """Serves the open `service` on bound `sockets` while the block lasts; leaving it drains."""
+    settings = service.app.settings
+    draining = Draining()
+    refusals = Refusals(service.journal.record)
+    app = application(service, authenticate=authenticate, draining=draining, refusals=refusals)
+    server = _Server(_config(app, patience_of(settings), refusals, context))
+    under_way = Serving(service, server, draining, settings["serve.drain_s"])
+    async with app.router.lifespan_context(app), anyio.create_task_group() as tasks:
+
+        async def serve() -> None:
+            await server.serve(sockets)
+            under_way.ended.set()
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(serve)
+        tasks.start_soon(under_way.drain)
+        tasks.start_soon(sweep, server.server_state.connections, patience_of(settings))
+        try:
+            yield under_way
+        finally:
+            under_way.stop()
+            with anyio.CancelScope(shield=True):
+                await under_way.ended.wait()
+
+
+def patience_of(settings: Settings) -> Patience:
+    return Patience(
+        settings["serve.head_s"],
+        settings["serve.body_s"],
+        settings["serve.idle_s"],
+        settings["serve.write_s"],
+        settings["serve.connections"],
+    )
+
+
+def _config(app: ASGIApp, patience: Patience, refusals: Refusals, context: ssl.SSLContext | None) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        http=cast(Any, functools.partial(Connection, patience=patience, refusals=refusals)),
+        ws="none",
+        lifespan="off",  # entered by `serving`, so that what fails there is raised there,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        headers=HEADERS,
+        # Ours is longer, and looks at more; this one must not be in its way.
+        timeout_keep_alive=int(patience.idle_s) + 60,
+        timeout_graceful_shutdown=LAST_S,
+    )
+    config.load()
+    config.ssl = context
+    return config
