@@ -15,6 +15,7 @@ from ...graphs.errors import Code, JackfieldError
 from ..base import Context, Lease
 from ..blocking import in_thread
 from ..table import Table
+from .ahead import Ahead
 from .arrow import fitted, whole
 from .columns import TableChangedError
 from .dsn import Dsn
@@ -164,13 +165,18 @@ def _stream(lease: Lease[Session], result: Result, convert: Convert, context: Co
     assert result.rest is not None
     rest = result.rest
 
+    def converted() -> Iterator[pa.RecordBatch]:
+        for batch in itertools.chain(result.read, rest):
+            yield from convert(pa.Table.from_batches([batch])).cast(schema).to_batches()
+
+    ahead = Ahead(converted())
+
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            for batch in itertools.chain(result.read, rest):
-                for converted in convert(pa.Table.from_batches([batch])).cast(schema).to_batches():
-                    told["rows"] += converted.num_rows
-                    told["bytes"] += converted.nbytes
-                    yield converted
+            for batch in ahead:
+                told["rows"] += batch.num_rows
+                told["bytes"] += batch.nbytes
+                yield batch
         except (ConnectionLostError, TableChangedError) as error:
             raise error.error from None
 
@@ -179,7 +185,7 @@ def _stream(lease: Lease[Session], result: Result, convert: Convert, context: Co
         if closed:
             return
         closed = True
-        session.close()
+        ahead.stop(session.cancel, session.close)
         with suppress(RuntimeError):  # the loop has ended, and with it the run whose event this is
             loop.call_soon_threadsafe(lambda: context.note("pulled", streamed=True, **told))
 
