@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from .places import CURRENT
 from .reading import raw_newest_first
 
-LOOK_S: Final = 0.2
+LOOK_S: Final = 0.1
 
 
 def last_lines(folder: Path, count: int) -> list[bytes]:
