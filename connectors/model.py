@@ -124,6 +124,15 @@ class Skill:
     def key(self) -> str:
         return f"{self.connector}/{self.id}"
 
+    @property
+    def category(self) -> str:
+        return "SKILL"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change something: its steps may; what makes a prompt only reads."""
+        return not self.gives_messages
+
     @cached_property
     def graph(self) -> Graph:
         return self.compile()
@@ -155,6 +164,14 @@ class Resource:
     def key(self) -> str:
         return f"{self.connector}/{self.uri}"
 
+    @property
+    def category(self) -> str:
+        return "RESOURCE"
+
+    @property
+    def writes(self) -> bool:
+        return False
+
     @cached_property
     def graph(self) -> Graph:
         return self.compile()
@@ -173,6 +190,9 @@ class Resource:
         pieces = VARIABLE.split(self.uri)  # text, name, text, name, text
         places = [f"(?P<{piece}>[^/?#]+)" if at % 2 else re.escape(piece) for at, piece in enumerate(pieces)]
         return re.compile("".join(places))
+
+
+Runnable = Tool | Skill | Resource  # each has a graph
 
 
 @dataclass(frozen=True)

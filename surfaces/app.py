@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..connectors.catalog import Catalog
-from ..connectors.model import Connector, ResultShape, Skill, Tool
+from ..connectors.model import Connector, ResultShape, Runnable, Skill, Tool
 from ..engine.environment import Environment
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.findings import Severity
 from ..graphs.model import Graph
-from ..nodes.base import Client, NodeType
+from ..nodes.base import Client, Effect, NodeType
 from ..nodes.blocking import in_thread
 from ..nodes.secrets import EnvironmentSecrets
 from . import settings as settings_module
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 LOCAL: Final = "local"
 UPLOADS: Final = "uploads"  # of the workspace: files that agents uploaded, which its connectors may read
+ASKING_S: Final = 600.0
 UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
 
 
@@ -72,7 +73,7 @@ class App:
         from ..engine.engine import Engine
         from ..nodes import NODE_TYPES
         from .plans import explain_node
-        from .platform.probe import probe_node
+        from .probe import probe_node
 
         # The last of a name holds: a configured model replaces the skill kind that only renders.
         kinds = [*NODE_TYPES, explain_node, probe_node, *model_kinds(self.settings), *self._kinds]
@@ -151,7 +152,7 @@ class App:
             raise refused
         self._sound.add(graph.hash)
 
-    async def _sound_graph(self, found: Tool | Skill, owner: Connector) -> Graph:
+    async def _sound_graph(self, found: Runnable, owner: Connector) -> Graph:
         """The graph of `found`, compiled in a thread when it is first asked for: that reads SQL, which may be long."""
         if "graph" not in vars(found):
             await in_thread(lambda: found.graph)
@@ -237,7 +238,7 @@ class App:
     async def perform(
         self,
         owner: Connector,
-        found: Tool | Skill,
+        found: Runnable,
         arguments: Mapping[str, Any],
         *,
         principal: str = LOCAL,
@@ -253,12 +254,12 @@ class App:
         run_id: str = "",
         trail: Trail | None = None,
     ) -> CallResult:
-        """`call`, of a tool or skill that has been found. `run_id` names the run; a new name when it is empty.
+        """`call`, of a tool, skill or resource that has been found. `run_id` names the run; a new name when it is empty.
 
         `trail` is where the events of its run go.
         """
         shape = found.result if isinstance(found, Tool) and bounded else UNBOUNDED
-        category = found.category if isinstance(found, Tool) else "SKILL"
+        category = found.category
         if cursor is not None:
             size = page or shape.page_size
             kept = await self.results.page(cursor, size=size, principal=principal, tool=found.key)
@@ -267,7 +268,7 @@ class App:
 
         engine = self.engine
         graph = await self._sound_graph(found, owner)
-        limit = timeout_s or (found.timeout_s if isinstance(found, Tool) else None) or self.settings["call.timeout_s"]
+        limit = timeout_s or (found.timeout_s if isinstance(found, Tool) else None) or self._time_for(graph, client)
         try:
             run = await engine.run(
                 graph,
@@ -291,8 +292,18 @@ class App:
                 engine.cache.drop(owner.slug)
         return await self._result(found, category, run, shape, principal, page)
 
+    def _time_for(self, graph: Graph, client: Client | None) -> float:
+        """Seconds that a call may take: where a person is asked, what he takes counts too."""
+        usual = float(self.settings["call.timeout_s"])
+        kinds = self.engine.kinds
+        if client is None or not any(
+            kinds[node.type].effect is Effect.ASKS for node in graph.nodes if node.type in kinds
+        ):
+            return usual
+        return max(usual, ASKING_S)
+
     async def _result(
-        self, found: Tool | Skill, category: str, run: Run, shape: ResultShape, principal: str, page: int | None
+        self, found: Runnable, category: str, run: Run, shape: ResultShape, principal: str, page: int | None
     ) -> CallResult:
         result = result_of(found.key, category, run)
         if result.table is None:

@@ -16,10 +16,11 @@ import anyio
 import msgspec
 
 from ..connectors.catalog import Catalog
-from ..connectors.model import Connector, Skill, Tool
+from ..connectors.model import Connector, Runnable, Tool
 from ..connectors.offer import Offer
 from ..connectors.watch import Watcher
 from ..graphs.errors import Code, JackfieldError
+from ..nodes.base import Client
 from ..nodes.blocking import in_thread
 from .app import App
 from .bulkheads import Bulkheads
@@ -102,8 +103,9 @@ class Service:
         listener: Listener | None = None,
         idempotency_key: str = "",
         whole: bool = False,
+        client: Client | None = None,
     ) -> Answer:
-        """Call the offered tool `name`. `whole`: all rows in the result, and no JSON of them.
+        """Call the offered tool `name`. `whole`: all rows in the result, and no JSON of them. `client` can be asked.
 
         Raises JackfieldError: TOOL_NOT_FOUND, OVERLOADED, AUDIT_UNAVAILABLE, and what `App.call` does.
         """
@@ -112,25 +114,32 @@ class Service:
         if offered is None:
             return await self.recorded(call, self._unknown(name))
         return await self.perform(
-            call, offered.connector, offered.tool, listener=listener, idempotency_key=idempotency_key, whole=whole
+            call,
+            offered.connector,
+            offered.tool,
+            listener=listener,
+            idempotency_key=idempotency_key,
+            whole=whole,
+            client=client,
         )
 
     async def perform(
         self,
         call: ServedCall,
         owner: Connector,
-        found: Tool | Skill,
+        found: Runnable,
         *,
         listener: Listener | None = None,
         idempotency_key: str = "",
         whole: bool = False,
+        client: Client | None = None,
     ) -> Answer:
-        """The served call of a tool or a skill that was found. Raises what `call` does."""
+        """The served call of a tool, a skill or a resource that was found. Raises what `call` does."""
         call.connector, call.tool = owner.slug, found.id
-        call.category = found.category if isinstance(found, Tool) else "SKILL"
+        call.category = found.category
         call.sensitive = _sensitive(found)
-        work = self._answer(call, owner, found, listener, idempotency_key, whole)
-        return await self.recorded(call, work, writes=not isinstance(found, Tool) or found.writes)
+        work = self._answer(call, owner, found, listener, idempotency_key, whole, client)
+        return await self.recorded(call, work, writes=found.writes)
 
     async def recorded(self, call: ServedCall, work: Awaitable[Answer], *, writes: bool = False) -> Answer:
         """What `work` gives, with its audit line written before anybody is answered. Raises what `work` does."""
@@ -170,10 +179,11 @@ class Service:
         self,
         call: ServedCall,
         owner: Connector,
-        found: Tool | Skill,
+        found: Runnable,
         listener: Listener | None,
         idempotency_key: str,
         whole: bool,
+        client: Client | None,
     ) -> Answer:
         arguments = dict(call.arguments)
         cursor = None
@@ -194,6 +204,7 @@ class Service:
                 bounded=not whole,
                 idempotency_key=idempotency_key,
                 trail=call.trail,
+                client=client,
             )
         rows = result.rows
         call.rows = None if rows is None else rows.num_rows
@@ -233,6 +244,6 @@ def pages(tool: Tool) -> bool:
     return tool.category == "READ" and CURSOR not in (tool.input_schema.get("properties") or {})
 
 
-def _sensitive(found: Tool | Skill) -> frozenset[str]:
+def _sensitive(found: Runnable) -> frozenset[str]:
     properties: Mapping[str, Any] = found.input_schema.get("properties") or {}
     return frozenset(name for name, schema in properties.items() if schema.get("x-sensitive"))
