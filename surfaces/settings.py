@@ -58,6 +58,11 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    """A list; in the environment, entries separated by commas: they may hold colons."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else _texts(value)
+
+
 class Key(NamedTuple):
     """A setting: `read` turns what was written into its value, or raises ValueError saying what was expected."""
 
@@ -86,10 +91,11 @@ KEYS: Final = (
     Key("sql.memory", "2GB", _text, "Memory for all tools' SQL together; beyond it, it spills to disk"),
     Key("sql.threads", 0, lambda value: _count(value) if value not in (0, "0") else 0, "Threads for SQL; 0: all cores"),
     Key("result.ttl_s", 900.0, _seconds, "Seconds that a result is kept for its cursor"),
+    Key("upload.max_bytes", 16 * 2**20, _count, "Bytes that a file uploaded by an agent may have"),
     Key("serve.calls", 64, _count, "Calls of one connector that run at once while it is served"),
     Key("serve.waiting", 2_000, _count, "Calls of one connector that may wait; more are answered OVERLOADED"),
-    Key("serve.hosts", (), _texts, "Further names by which this server is asked (Host), as behind a proxy"),
-    Key("serve.origins", (), _texts, "Origins of web pages that may ask this server, beside its own"),
+    Key("serve.hosts", (), _names, "Further names by which this server is asked (Host), as behind a proxy"),
+    Key("serve.origins", (), _names, "Origins of web pages that may ask this server, beside its own"),
     Key("serve.max_body", 4 * 2**20, _count, "Bytes that the body of one request may have"),
     Key("serve.connections", 4_000, _count, "Connections at once; beyond it, the one that has idled longest is closed"),
     Key("serve.head_s", 10.0, _seconds, "Seconds within which a client sends the head of a request"),

@@ -14,7 +14,8 @@ class Column:
     """`type` is a word of a source's `schema`.
 
     `values` are all that the column may hold (an enum type), `few` those that its rows had when they were few.
-    A type `binary` is of bytes, which no answer gives. `examples` are never those of a column that looks secret (`is_secret`).
+    A type `binary` is of bytes, which no answer gives. `examples` are never those of a column that looks secret
+    (`is_secret`).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which columns a listing is narrowed by, and the parameters that do it: optional, typed, each saying how it matches."""
+"""Which columns a listing is narrowed by, and the parameters that do it: optional, typed, saying how they match."""
 
 from __future__ import annotations
 

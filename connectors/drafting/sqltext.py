@@ -12,15 +12,16 @@ Dialect = Literal["duckdb", "postgres", "mysql"]
 PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
 # Of Postgres and MySQL together: quoting one too many does no harm.
 _MORE: Final = """
-add after alter before between bigint call cascade change char character comment condition convert count cube current_date
-current_time current_timestamp current_user database databases date day day_hour dec decimal delete dense_rank describe
-double drop each escape exists explain false first_value float force freeze fulltext function generated get grant groups
-high_priority if ignore index insert int integer interval is isnull iterate json_table key keys kill lag last_value lead
-leave lines load lock long loop match mod natural new no not ntile null numeric nth_value of old option out over overlaps
-partition percent_rank position precision procedure purge range rank read real recursive regexp rename repeat replace
-require restrict return revoke rlike row row_number rows schema schemas separator session_user set signal smallint sql
-ssl starting stored system tablespace terminated time timestamp tinyint trigger true type unlock unsigned update usage use
-user using utc_date value values varchar varying virtual while write xor year zerofill
+add after alter before between bigint call cascade change char character comment condition convert count cube
+current_date current_time current_timestamp current_user database databases date day day_hour dec decimal delete
+dense_rank describe double drop each escape exists explain false first_value float force freeze fulltext
+function generated get grant groups high_priority if ignore index insert int integer interval is isnull iterate
+json_table key keys kill lag last_value lead leave lines load lock long loop match mod natural new no not ntile
+null numeric nth_value of old option out over overlaps partition percent_rank position precision procedure purge
+range rank read real recursive regexp rename repeat replace require restrict return revoke rlike row row_number
+rows schema schemas separator session_user set signal smallint sql ssl starting stored system tablespace
+terminated time timestamp tinyint trigger true type unlock unsigned update usage use user using utc_date value
+values varchar varying virtual while write xor year zerofill
 """
 QUOTED: Final = RESERVED | frozenset(_MORE.split())
 # What a database compares with a bound value as it is, by Postgres' own names.

@@ -19,18 +19,8 @@ USUAL_ROWS: Final = 50
 MOST_ROWS: Final = 500
 MEASURES: Final = frozenset(
     (
-        "amount",
-        "total",
-        "price",
-        "quantity",
-        "qty",
-        "cost",
-        "revenue",
-        "value",
-        "weight",
-        "duration",
-        "score",
-        "balance",
+        *("amount", "total", "price", "quantity", "qty", "cost", "revenue", "value", "weight"),
+        *("duration", "score", "balance"),
     )
 )
 Tool = dict[str, Json]

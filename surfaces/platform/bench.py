@@ -57,6 +57,9 @@ class Bench:
         while len(self._found) > MOST_REMEMBERED:
             self._found.popitem(last=False)
 
+    def known(self, principal: str, id: str) -> Found | None:
+        return self._found.get((principal, id))
+
     def recall(self, principal: str, id: str) -> Found:
         """What this principal discovered under `id`. Raises SCHEMA_NOT_FOUND with the known ids."""
         found = self._found.get((principal, id))

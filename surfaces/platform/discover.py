@@ -64,9 +64,9 @@ DISCOVER: Final = PlatformTool(
     name="elliot_discover_source",
     title="Discover a source",
     description=(
-        "Inspect a REST API, an OpenAPI document, a database or a file, and return its columns, keys, pages, credentials "
-        "needed and a source object for build-connector. Sends reads only. Secrets are named, never given: write "
-        "{{ env:NAME }} in an address, or auth.secret_key."
+        "Show what is in a REST API, an OpenAPI document, a database or a file: its columns, keys, pages, the "
+        "credentials it needs, and a source object for build-connector. Only reads. Secrets are named, never given: "
+        "write {{ env:NAME }} in an address, or auth.secret_key."
     ),
     input_schema=object_of(
         {
@@ -74,9 +74,9 @@ DISCOVER: Final = PlatformTool(
             "config": {
                 "type": "object",
                 "description": (
-                    "rest: {url, params?, headers?, auth?, data_path?, pagination?}; postgres and mysql: {dsn, table? or "
-                    "query?}, without them every table; file: {path, format?, data_path?, table?} where path is that of "
-                    "an upload (uploads/…) or below connectors/. The fields of a connector's source all hold"
+                    "rest: {url, params?, headers?, auth?, data_path?, pagination?}; postgres and mysql: {dsn, table? "
+                    "or query?}, without them every table; file: {path, format?, data_path?, table?} where path is "
+                    "that of an upload (uploads/…) or below connectors/. The fields of a connector's source all hold"
                 ),
             },
             "name": {"type": "string", "description": "What to call it in SQL, snake_case; by its address if absent"},

@@ -15,9 +15,9 @@ from ...connectors.discovery.found import Found
 from ...connectors.discovery.pages import guesses, may_be_cut, total_of
 from ...graphs.errors import Code, JackfieldError
 from ...graphs.model import Json
+from ..probe import Reply, not_followed
 from .bench import Bench
 from .configuration import checked
-from .probe import Reply, not_followed
 from .sampling import Sample, probe, sample
 
 MOST_TRIED: Final = 5  # guesses about pages; each is two requests

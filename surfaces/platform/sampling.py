@@ -11,8 +11,8 @@ from ...connectors.model import Source
 from ...graphs.model import Edge, Graph, Json, Node
 from ...nodes.base import ROWS, SCAN
 from ...nodes.table import Table
+from ..probe import Reply
 from .bench import Bench
-from .probe import Reply
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from ...graphs.errors import Code, JackfieldError
-from ...nodes.base import OBJECT, Context, Effect, Inputs, Outputs, Port, Request, node
-from ...nodes.http.auth import credentials
-from ...nodes.http.binding import bound_pairs, bound_url, bound_value
-from ...nodes.http.replies import check_status
-from ...nodes.http.retry import send
-from ...nodes.rest import RestConfiguration
+from ..graphs.errors import Code, JackfieldError
+from ..nodes.base import OBJECT, Context, Effect, Inputs, Outputs, Port, Request, node
+from ..nodes.http.auth import credentials
+from ..nodes.http.binding import bound_pairs, bound_url, bound_value
+from ..nodes.http.replies import check_status
+from ..nodes.http.retry import send
+from ..nodes.rest import RestConfiguration
 
 MAX_BYTES: Final = 16 * 2**20
 ACCEPT: Final = "application/json, text/csv;q=0.9, application/x-ndjson;q=0.9, */*;q=0.5"
@@ -34,7 +34,7 @@ async def probe_node(config: RestConfiguration, inputs: Inputs, context: Context
     bound = [*bound_pairs(headers, {}, secrets), *proof.headers]
     body = None
     if config.body is not None:
-        from ...nodes.conversions import json_text
+        from ..nodes.conversions import json_text
 
         body = json_text(bound_value(config.body, {}, secrets)).encode()
         bound.append(("content-type", "application/json"))

@@ -1,0 +1,68 @@
+"""`run-eval`: the cases of a connector, run against its draft or its served version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from ...connectors.evals import Suite, SuiteResult, run_suite
+from ...connectors.model import Connector
+from ...connectors.quality import quality
+from ...graphs.errors import Code, JackfieldError
+from ...graphs.model import Json
+from .bench import Bench
+from .drafts import EVAL, SUBJECT, chosen, connector_of, suites_for
+from .tool import PlatformTool, answer_of, hints, object_of
+
+
+async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
+    draft = chosen(bench, arguments)
+    connector = connector_of(draft)
+    suites = suites_for(draft, connector, arguments["eval"])
+    if not suites:
+        raise JackfieldError(
+            Code.VALIDATION_MISSING_FIELD,
+            f"Connector '{connector.slug}' has no cases.",
+            "Give them as 'eval': {connector, cases: [{id, tool_id, arguments, expect: {min_rows, …}}]}.",
+            {"parameter": "eval"},
+        )
+    results = await judged(bench, connector, suites, principal)
+    return {
+        "connector": connector.slug,
+        "passed": all(result.passed for result in results),
+        "suites": [result.as_json() for result in results],
+        "quality": quality(connector).as_json(),
+    }
+
+
+async def judged(bench: Bench, connector: Connector, suites: Sequence[Suite], principal: str) -> list[SuiteResult]:
+    """Run suites against `connector`, whether it is served or not."""
+    app = bench.app.rehearsing(connector)
+
+    async def call(tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        answer = await app.call(connector.slug, tool, arguments, principal=principal)
+        told: Mapping[str, Any] = answer.as_json()
+        return told
+
+    return [await run_suite(suite, call) for suite in suites]
+
+
+RUN_EVAL: Final = PlatformTool(
+    name="run-eval",
+    title="Run a connector's cases",
+    description=(
+        "Run the cases of a draft or a served connector, or cases that you give, and return which passed and what the "
+        "others lacked. Calls its tools for real: a case that calls a WRITE or ACTION tool changes things."
+    ),
+    input_schema=object_of({**SUBJECT, **EVAL}),
+    output_schema=answer_of(
+        {
+            "connector": {"type": "string"},
+            "passed": {"type": "boolean", "description": "No case failed"},
+            "suites": {"type": "array", "items": {"type": "object"}},
+            "quality": {"type": "object"},
+        }
+    ),
+    annotations=hints(destroys=True, repeats=False, outside=True),
+    run=run,
+)

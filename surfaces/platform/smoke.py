@@ -1,0 +1,89 @@
+"""A smoke call of every READ tool of a connector that is about to be served: with arguments that are known to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...connectors.evals import Suite
+from ...connectors.model import Connector, Tool
+from ...graphs.errors import JackfieldError
+from ...graphs.model import Graph, Json
+from ...nodes.base import Effect
+from .bench import Bench
+
+ROWS: Final = 5
+UNDONE: Final = (Effect.WRITES, Effect.ASKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Smoked:
+    """What became of one tool: `rows` it gave, the `error` it failed with, or why it was `skipped`."""
+
+    tool: str
+    rows: int | None = None
+    error: JackfieldError | None = None
+    skipped: str = ""
+
+    def as_json(self) -> dict[str, Json]:
+        if self.skipped:
+            return {"tool": self.tool, "skipped": self.skipped}
+        if self.error is not None:
+            return {"tool": self.tool, "passed": False, "error": self.error.as_json()}
+        return {"tool": self.tool, "passed": True, "rows": self.rows}
+
+
+async def smoked(bench: Bench, connector: Connector, suites: Sequence[Suite], principal: str) -> list[Smoked]:
+    """Call each READ tool once, as an agent would. Raises nothing for a tool that fails."""
+    app = bench.app.rehearsing(connector)
+    found: list[Smoked] = []
+    for tool in connector.tools.values():
+        if tool.category != "READ":
+            continue
+        try:
+            undone = _undone(bench, tool.graph)
+            arguments = arguments_of(tool, suites)
+            if undone or arguments is None:
+                why = undone or f"nobody gives {_needed(tool)}: a case that calls it would"
+                found.append(Smoked(tool.id, skipped=why))
+                continue
+            answer = await app.call(connector.slug, tool.id, arguments, principal=principal, page=ROWS)
+            rows = answer.rows
+            found.append(Smoked(tool.id, 0 if rows is None else rows.num_rows))
+        except JackfieldError as error:
+            found.append(Smoked(tool.id, error=error))
+    return found
+
+
+def arguments_of(tool: Tool, suites: Sequence[Suite]) -> dict[str, Any] | None:
+    """Arguments that fit: of a case that expects no error, else the first of an enum; None where one is not known."""
+    properties: Mapping[str, Mapping[str, Any]] = tool.input_schema.get("properties") or {}
+    needed = [name for name in tool.input_schema.get("required") or () if "default" not in properties.get(name, {})]
+    if not needed:
+        return {}
+    for suite in suites:
+        for case in suite.cases:
+            if case.tool == tool.id and not case.prompt and case.expect.error_code is None:
+                return dict(case.arguments)
+    known = {name: values[0] for name in needed if (values := properties.get(name, {}).get("enum"))}
+    return known if len(known) == len(needed) else None
+
+
+def _needed(tool: Tool) -> str:
+    return ", ".join(f"'{name}'" for name in tool.input_schema.get("required") or ())
+
+
+def _undone(bench: Bench, graph: Graph) -> str:
+    """Why a tool is not called without being asked to: a node of its graph writes, or asks the person."""
+    for node_type in _types(graph):
+        kind = bench.app.engine.kinds.get(node_type)
+        if kind is not None and kind.effect in UNDONE:
+            return f"its graph has a '{node_type}' node, which {kind.effect.value}"
+    return ""
+
+
+def _types(graph: Graph) -> Iterator[str]:
+    yield from (node.type for node in graph.nodes)
+    for inner in graph.graphs.values():
+        yield from _types(inner)
