@@ -20,6 +20,10 @@ HASH_LENGTH: Final = 8
 UNFIT: Final = re.compile(r"[^a-zA-Z0-9_-]")
 RESERVED_PREFIXES: Final = ("plugin_", "elliot_", "jackfield_")
 PLATFORM_NAMES: Final = frozenset(("build-connector", "lint-connector", "run-eval", "deploy-connector"))
+PLATFORM_PROMPTS: Final = frozenset(
+    ("getting_started", "onboard-product", "discover-source", "build-connector", "lint-connector", "run-eval",
+     "audit-connector", "deploy", "observe-agent-runs", "compose-skill")
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,8 +109,3 @@ def schema_uri(connector: Connector) -> str:
 
 def sample_uri(connector: Connector, source: Source) -> str:
     return f"{ROOT}{connector.slug}/sources/{source.id}/sample"
-
-
-def uris_of(connector: Connector) -> list[str]:
-    """Every resource that may read differently when the connector does."""
-    return [schema_uri(connector), *(sample_uri(connector, source) for source in connector.sources.values())]

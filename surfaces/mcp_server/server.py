@@ -9,14 +9,18 @@ from typing import Any, Final
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
+from mcp_types import PaginatedRequestParams
 
 from ..service import Service
 from .bugs import told_by_id
 from .connector_shelf import Connectors
 from .documents import Documents
+from .log_levels import LogLevels
 from .prompts import Prompts
+from .request_state import sealing
 from .resources import Resources
 from .result_shelf import Results
+from .skills_extension import EXTENSION, SETTINGS, DirectoryUri, SkillFolders, SkillUri
 from .subscriptions import Subscriptions
 from .tools import Tools
 
@@ -55,9 +59,11 @@ class JackfieldServer(Server[Any]):
 
 def build(service: Service) -> JackfieldServer:
     """A server of what `service` offers, at whatever moment it is asked."""
-    tools = Tools(service)
+    levels = LogLevels()
+    tools = Tools(service, levels)
     prompts = Prompts(service)
-    resources = Resources((Documents(), Connectors(service), Results(service.app)))
+    skills = SkillFolders(service)
+    resources = Resources((Documents(), Connectors(service), skills, Results(service.app)))
     subscriptions = Subscriptions(service)
     server = JackfieldServer(
         "jackfield",
@@ -77,6 +83,10 @@ def build(service: Service) -> JackfieldServer:
         on_unsubscribe_resource=subscriptions.unsubscribe,
         on_subscriptions_listen=subscriptions.listen,
     )
+    server.extensions[EXTENSION] = dict(SETTINGS)
+    server.add_request_handler("skills/list", PaginatedRequestParams, skills.list)
+    server.add_request_handler("skills/get", SkillUri, skills.get)
+    server.add_request_handler("resources/directory/read", DirectoryUri, skills.directory)
     server.subscriptions = subscriptions
     server.middleware[:] = [told_by_id, subscriptions]
     return server

@@ -47,7 +47,12 @@ def _names(offer: Offer, offered: OfferedSkill) -> dict[str, str]:
 
 
 def _shown(params: Mapping[str, Any]) -> str:
-    return json.dumps(dict(params), ensure_ascii=False, default=dict)
+    """`species: {{skill.input.species}}, limit: 5`"""
+    values = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=dict)
+        for name, value in params.items()
+    }
+    return ", ".join(f"{name}: {value}" for name, value in values.items()) or "no arguments"
 
 
 def arguments_of(skill: Skill) -> list[tuple[str, Mapping[str, Any], bool]]:

@@ -29,7 +29,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from ...connectors.catalog import Catalog
 from ..service import Service
 from .callers import Context
-from .connector_shelf import uris_of
+from .changes import changed_uris, is_another
 
 LISTS: Final[tuple[ServerEvent, ...]] = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged())
 PATIENCE_S: Final = 1.0  # with a session whose client does not read
@@ -79,13 +79,10 @@ class Subscriptions:
         self.listen.close()
 
     async def _catalog_changed(self, catalog: Catalog) -> None:
-        """What only changed findings is no change to a client: a connector that reads as before is the same object."""
-        before, now = self._catalog.connectors, catalog.connectors
-        self._catalog = catalog
-        if before.keys() == now.keys() and all(before[slug] is now[slug] for slug in now):
-            return
-        changed = [one for slug, one in now.items() if before.get(slug) is not one]
-        await self.tell((*LISTS, *(ResourceUpdated(uri) for one in changed for uri in uris_of(one))))
+        """What changed only in its findings is no change to a client."""
+        before, self._catalog = self._catalog, catalog
+        if is_another(before, catalog):
+            await self.tell((*LISTS, *map(ResourceUpdated, changed_uris(before, catalog))))
 
 
 def _connection(ctx: Context) -> Connection:
