@@ -1,0 +1,152 @@
+"""resources/list, templates/list and read, by the official client in both eras."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+from servers.http import HttpServer
+
+from jackfield.connectors.lint import lint
+from jackfield.graphs.errors import Code, JackfieldError
+from jackfield.surfaces.mcp_server.result_shelf import Results
+from jackfield.surfaces.served import Caller
+
+from .serving import ERAS, LIST_ANIMALS, connector, served, zoo
+
+pytestmark = pytest.mark.anyio
+SPEC = [
+    *(f"elliot://docs/{name}" for name in ("principles", "error-codes", "authentication", "install")),
+    *(f"elliot://templates/{name}" for name in ("rest-api-key", "postgres-readonly")),
+    *(f"elliot://templates/{name}" for name in ("paginated-rest", "openapi-petstore")),
+]
+
+
+async def text(client: Client, uri: str) -> str:
+    (content,) = (await client.read_resource(uri)).contents
+    assert content.uri == uri
+    found: str = content.model_dump()["text"]
+    return found
+
+
+async def refusal(client: Client, uri: str) -> Any:
+    with pytest.raises(MCPError) as refused:
+        await client.read_resource(uri)
+    return refused.value.error
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_every_resource_that_is_listed_can_be_read(tmp_path: Path, era: str) -> None:
+    async with served(zoo(tmp_path)) as server, server.client(era) as client:
+        listed = [resource.uri for resource in (await client.list_resources()).resources]
+        for uri in listed:
+            assert await text(client, uri)
+        templates = [each.uri_template for each in (await client.list_resource_templates()).resource_templates]
+    assert set(SPEC) <= set(listed)
+    assert len(set(listed)) == len(listed)
+    assert "jackfield://connectors/zoo/sources/animals/sample" in listed
+    assert "jackfield://connectors/{connector}/sources/{source}/sample" in templates
+
+
+async def test_the_documents_of_the_spec_stand_under_our_own_scheme_too(tmp_path: Path) -> None:
+    async with served(zoo(tmp_path)) as server, server.client(ERAS[1]) as client:
+        for uri in SPEC:
+            assert await text(client, uri) == await text(client, uri.replace("elliot://", "jackfield://"))
+        codes = json.loads(await text(client, "elliot://docs/error-codes"))["error_codes"]
+        template = await text(client, "elliot://templates/openapi-petstore")
+    assert [each["code"] for each in codes] == [code.value for code in Code]
+    assert all(each["meaning"] for each in codes)
+    assert lint(template) == ()
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_connector_gives_its_schema_and_sample_rows_without_what_is_named_as_a_secret(
+    tmp_path: Path, era: str
+) -> None:
+    rows = [{"id": number, "name": "x" * 600, "password_hash": "a1b2"} for number in range(30)]
+    path = connector(tmp_path, sources=[{"id": "users", "type": "rows", "rows": rows}])
+    async with served(path) as server, server.client(era) as client:
+        schema = json.loads(await text(client, "jackfield://connectors/zoo/schema"))
+        sample = json.loads(await text(client, "jackfield://connectors/zoo/sources/users/sample"))
+        assert [(call.name, call.rows) for call in server.calls] == [("preview", 1), ("preview", 20)]
+    assert schema["sources"][0]["columns"] == sample["columns"]
+    assert [column["name"] for column in sample["columns"]] == ["id", "name", "password_hash"]
+    assert sample["row_count"] == len(sample["rows"]) == 20
+    assert sample["rows"][0]["password_hash"] == "(hidden)"
+    assert sample["rows"][0]["name"].endswith("… (600 characters)")
+
+
+async def test_a_list_asks_no_source_and_a_sample_asks_for_no_more_than_it_shows(tmp_path: Path) -> None:
+    with HttpServer({"/animals": [{"id": number} for number in range(50)]}) as upstream:
+        source = {"id": "animals", "type": "rest", "url": f"{upstream.url}/animals"}
+        async with served(connector(tmp_path, sources=[source])) as server, server.client(ERAS[1]) as client:
+            await client.list_resources()
+            assert not upstream.requests
+            sample = json.loads(await text(client, "jackfield://connectors/zoo/sources/animals/sample"))
+            assert (sample["row_count"], len(upstream.requests)) == (20, 1)
+
+
+@pytest.mark.parametrize(("era", "code"), [("legacy", -32002), ("auto", -32602)])
+async def test_what_is_not_there_is_refused_in_the_code_of_the_era(tmp_path: Path, era: str, code: int) -> None:
+    async with served(zoo(tmp_path)) as server, server.client(era) as client:
+        for uri in (
+            "jackfield://nothing",
+            "elliot://docs/nothing",
+            "elliot://templates/../../pyproject",
+            "jackfield://connectors/zoo",
+            "jackfield://connectors/nothing/schema",
+            "jackfield://connectors/zoo/sources/nothing/sample",
+            "jackfield://results/nothing",
+            "file:///etc/passwd",
+            "skill://nothing/SKILL.md",
+        ):
+            assert (await refusal(client, uri)).code == code, uri
+
+
+async def test_a_source_that_cannot_be_read_says_why_in_our_error(tmp_path: Path) -> None:
+    source = {"id": "gone", "type": "csv", "path": "./gone.csv"}
+    async with served(connector(tmp_path, sources=[source])) as server, server.client(ERAS[1]) as client:
+        refused = await refusal(client, "jackfield://connectors/zoo/sources/gone/sample")
+        schema = json.loads(await text(client, "jackfield://connectors/zoo/schema"))
+    assert refused.code == -32603
+    assert refused.data["code"] == "SOURCE_UNREACHABLE"
+    assert "gone.csv" in refused.message
+    assert schema["sources"][0]["error"]["code"] == "SOURCE_UNREACHABLE"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_whole_of_a_paged_answer_is_read_in_each_format_by_its_own_caller_alone(
+    tmp_path: Path, era: str
+) -> None:
+    rows = [{"id": number, "name": f"n{number}", "species": "cat"} for number in range(90)]
+    path = connector(tmp_path, sources=[{"id": "animals", "type": "rows", "rows": rows}], tools=[LIST_ANIMALS])
+    async with served(path) as server:
+        async with server.client(era) as client:
+            answer = await client.call_tool("list_animals", {})
+            (link,) = (block for block in answer.content if block.type == "resource_link")
+            whole = json.loads(await text(client, str(link.uri)))
+            csv = await text(client, f"{link.uri}?format=csv")
+            blobs = {}
+            for form in ("arrow", "parquet"):
+                (content,) = (await client.read_resource(f"{link.uri}?format={form}")).contents
+                blobs[form] = base64.b64decode(content.model_dump()["blob"])
+            wrong = await refusal(client, f"{link.uri}?format=xls")
+        ids = list(range(90))
+        assert [row["id"] for row in whole["rows"]] == ids
+        assert [int(line.partition(",")[0]) for line in csv.splitlines()[1:]] == ids
+        assert pa.ipc.open_stream(blobs["arrow"]).read_all()["id"].to_pylist() == ids
+        assert pq.read_table(io.BytesIO(blobs["parquet"]))["id"].to_pylist() == ids
+        assert "parquet" in wrong.message
+        shelf = Results(server.service.app)
+        assert await shelf.read(str(link.uri), Caller("local"))
+        with pytest.raises(JackfieldError) as refused:
+            await shelf.read(str(link.uri), Caller("somebody"))
+    assert refused.value.code is Code.RESULT_EXPIRED
