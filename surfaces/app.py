@@ -254,7 +254,7 @@ class App:
         run_id: str = "",
         trail: Trail | None = None,
     ) -> CallResult:
-        """`call`, of a tool, skill or resource that has been found. `run_id` names the run; a new name when it is empty.
+        """`call`, of what has been found. `run_id` names the run; a new name when it is empty.
 
         `trail` is where the events of its run go.
         """
@@ -296,11 +296,8 @@ class App:
         """Seconds that a call may take: where a person is asked, what he takes counts too."""
         usual = float(self.settings["call.timeout_s"])
         kinds = self.engine.kinds
-        if client is None or not any(
-            kinds[node.type].effect is Effect.ASKS for node in graph.nodes if node.type in kinds
-        ):
-            return usual
-        return max(usual, ASKING_S)
+        effects = {kinds[node.type].effect for node in graph.nodes if node.type in kinds}
+        return usual if client is None or Effect.ASKS not in effects else max(usual, ASKING_S)
 
     async def _result(
         self, found: Runnable, category: str, run: Run, shape: ResultShape, principal: str, page: int | None

@@ -86,7 +86,7 @@ class _McpClient:
 class HandshakeClient(_McpClient):
     """A client with a session, to whom requests can be sent."""
 
-    def unanswered(self) -> InputRequiredResult | None:
+    def unanswered(self, error: JackfieldError) -> InputRequiredResult | None:
         """None: what is asked is answered within the call."""
         return None
 
@@ -165,11 +165,13 @@ class StatelessClient(_McpClient):
     _missing: dict[str, Any] = field(default_factory=dict)
     _times: Counter[str] = field(default_factory=Counter)
 
-    def unanswered(self) -> InputRequiredResult | None:
-        """What to answer in place of a call that ended at a question; None when none is open.
+    def unanswered(self, error: JackfieldError) -> InputRequiredResult | None:
+        """What to answer in place of a call that ended in `error`: the open questions; None for any other error.
 
         Raises MCPError -32021 when the client cannot be asked what has to be asked.
         """
+        if error.code is not Code.INPUT_REQUIRED:
+            return None
         if self._missing:
             data = {"requiredCapabilities": self._missing}
             message = f"This call needs what the client did not declare: {', '.join(self._missing)}."

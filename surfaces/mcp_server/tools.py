@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
 from mcp_types import Tool as McpTool
 
 from ...connectors.offer import Offer, OfferedTool
@@ -15,8 +22,10 @@ from ...graphs.errors import Code, JackfieldError
 from ..service import CURSOR, Service, pages
 from ..signatures import as_mcp
 from .answers import error_result, tool_result
+from .asking import client_of
 from .callers import Context, caller_of
 from .listing import page_of
+from .log_levels import LogLevels
 from .progress import reporting
 
 CURSOR_SCHEMA: Final = {"type": "string", "description": "next_cursor of an earlier answer, to go on from there"}
@@ -25,22 +34,26 @@ CURSOR_SCHEMA: Final = {"type": "string", "description": "next_cursor of an earl
 class Tools:
     """The handlers of one server."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, levels: LogLevels) -> None:
         self._service = service
+        self._levels = levels
         self._held = _listing(service.offer)
 
     async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         entries, cursor = page_of(self._listing.tools, params, lambda tool: tool.name)
         return ListToolsResult(tools=entries, next_cursor=cursor)
 
-    async def call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """An error that the agent can mend is a result; an unknown name is the protocol's -32602."""
+        client = client_of(ctx, params, self._levels)
         try:
             async with reporting(ctx) as listener:
                 answer = await self._service.call(
-                    caller_of(ctx), params.name, params.arguments or {}, listener=listener
+                    caller_of(ctx), params.name, params.arguments or {}, listener=listener, client=client
                 )
         except JackfieldError as error:
+            if (asked := client.unanswered(error)) is not None:
+                return asked
             if error.code is Code.TOOL_NOT_FOUND and params.name not in self._service.offer.tools:
                 raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}. {error.hint}".strip()) from None
             return error_result(error)
