@@ -14,7 +14,7 @@ from .filters import parameter_name
 from .tools import thing_of
 
 FIRST: Final = "1.0.0"
-WIDTH: Final = 118
+WIDTH: Final = 180
 
 
 def document_of(

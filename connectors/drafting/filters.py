@@ -85,7 +85,10 @@ def _rank(column: Column) -> int:
 
 def _parameter(column: Column, name: str, thing: str, operator: str) -> dict[str, Json]:
     kind = str(parameter_type(column))
-    what = f"{words(column.name).capitalize()} of the {words(thing)}"
+    named = identifier(column.name)
+    what = f"{words(column.name)} of the {words(thing)}" if named != thing else f"name of the {words(thing)}"
+    what = words(column.name) if named.startswith(f"{thing}_") else what
+    what = what[:1].upper() + what[1:]
     if operator == ">=":
         form = "2026-03-01" if kind == "date" else "2026-03-01T00:00:00Z"
         description = f"{what}: this or later, as {form}"

@@ -95,7 +95,7 @@ def getting(found: Found) -> Tool | None:
     sql = f"SELECT {_names(_given(found), dialect)} FROM {relation(found, dialect)} WHERE {wanted.condition} LIMIT 1"
     return _tool(
         f"get_{thing}",
-        f"Return one {words(thing)} by its {words(key.name)}; no rows when there is none.",
+        f"Return one {words(thing)} by {_own(key, thing)}; no rows when there is none.",
         sql,
         [wanted.parameter],
         found if dialect != "duckdb" else None,
@@ -182,6 +182,10 @@ def _names(columns: Iterable[Column], dialect: Dialect) -> str:
     return ", ".join(quoted(column.name, dialect) for column in columns)
 
 
+def _own(key: Column, thing: str) -> str:
+    return "its name" if identifier(key.name) == thing else f"its {words(key.name.removeprefix(f'{thing}_'))}"
+
+
 def _where(filters: Sequence[Filter]) -> str:
     return f" WHERE {' AND '.join(one.as_sql() for one in filters)}" if filters else ""
 
@@ -198,7 +202,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _ordered(key: Column | None) -> str:
-    return f", by {words(key.name)}" if key is not None and is_usable(key.name) else ""
+    return f", in the order of {words(key.name)}" if key is not None and is_usable(key.name) else ""
 
 
 def _is_group(column: Column) -> bool:
