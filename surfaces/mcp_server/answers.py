@@ -10,13 +10,20 @@ from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from ...graphs.errors import JackfieldError
 from ..served import Answer
 from ..whole_results import result_id
+from .blocks import content_of
 
 RESULT_URI = "jackfield://results/"
 
 
 def tool_result(answer: Answer) -> CallToolResult:
-    """`structured_content` is an object, as MCP demands: a bare value stands under `result`."""
+    """`structured_content` is an object, as MCP demands: a bare value stands under `result`.
+
+    A graph may make the content itself; its other outputs are then what is structured.
+    """
     body: Any = answer.body
+    if (made := content_of(body)) is not None:
+        blocks, rest = made
+        return CallToolResult(content=blocks, structured_content=rest or None)
     text = answer.text
     if not isinstance(body, dict):
         body = {"result": body}

@@ -9,6 +9,7 @@ import anyio
 from mcp_types import Resource, ResourceTemplate
 
 from ...connectors.model import Connector, Skill, Source, Tool
+from ...nodes.base import Client
 from ..preview import columns_of, preview
 from ..served import Caller
 from ..service import Service
@@ -58,7 +59,7 @@ class Connectors:
             mime_type=JSON,
         )
 
-    async def read(self, uri: str, caller: Caller) -> Contents | None:
+    async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         if not uri.startswith(ROOT):
             return None
         slug, *rest = uri.removeprefix(ROOT).split("/")

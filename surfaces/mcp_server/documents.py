@@ -12,6 +12,7 @@ from typing import Final
 from mcp_types import Resource, ResourceTemplate
 
 from ...graphs.errors import STATUS
+from ...nodes.base import Client
 from ..served import Caller
 from ..starters import TEMPLATES, connector_text
 from .shelf import JSON, MARKDOWN, Contents, json_contents, text_contents
@@ -61,7 +62,7 @@ class Documents:
             mime_type=JSON,
         )
 
-    async def read(self, uri: str, caller: Caller) -> Contents | None:
+    async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         scheme, _, path = uri.partition("://")
         shelf, _, name = path.partition("/")
         if scheme not in SCHEMES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from mcp_types import (
     INVALID_PARAMS,
     GetPromptRequestParams,
     GetPromptResult,
+    InputRequiredResult,
     ListPromptsResult,
     PaginatedRequestParams,
     Prompt,
@@ -21,20 +23,26 @@ from mcp_types import (
 from ...connectors.offer import OfferedSkill
 from ...graphs.errors import JackfieldError
 from ...nodes.arguments import coerce, from_text
+from ...nodes.base import Client
 from ..faults import not_found
+from ..served import Caller, ServedCall
 from ..service import Service
 from ..signatures import type_word
+from .asking import client_of
 from .authoring import Guide, guides
-from .callers import Context
+from .blocks import messages_of
+from .callers import Context, caller_of
 from .listing import page_of
+from .log_levels import LogLevels
 from .skills import arguments_of, prompt_text
 
 
 class Prompts:
     """The handlers of one server."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, levels: LogLevels) -> None:
         self._service = service
+        self._levels = levels
 
     async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
         skills = self._service.offer.skills
@@ -42,11 +50,17 @@ class Prompts:
         page, cursor = page_of(entries, params, lambda prompt: prompt.name)
         return ListPromptsResult(prompts=page, next_cursor=cursor)
 
-    async def get(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
         """Raises MCPError -32602 for an unknown prompt, and for arguments that do not fit."""
+        client = client_of(ctx, params, self._levels)
         try:
+            offered = self._service.offer.skills.get(params.name)
+            if offered is not None and offered.skill.gives_messages:
+                return await self._made(offered, params.arguments or {}, caller_of(ctx), client)
             return self._get(params.name, params.arguments or {})
         except JackfieldError as error:
+            if (asked := client.unanswered(error)) is not None:
+                return asked
             raise MCPError(INVALID_PARAMS, str(error), error.as_json()) from None
 
     def _get(self, name: str, given: Mapping[str, str]) -> GetPromptResult:
@@ -59,6 +73,15 @@ class Prompts:
             raise not_found("prompt", name, [*guides(), *offer.skills])
         arguments = checked(offered.skill.input_schema, given)
         return _result(offered.skill.description, prompt_text(offer, offered, arguments))
+
+    async def _made(
+        self, offered: OfferedSkill, given: Mapping[str, str], caller: Caller, client: Client
+    ) -> GetPromptResult:
+        """The messages that the skill's graph makes: a served call, as of a tool."""
+        skill = offered.skill
+        call = ServedCall(caller, offered.name, from_text(skill.input_schema, given), secrets.token_hex(8))
+        answer = await self._service.perform(call, offered.connector, skill, client=client)
+        return GetPromptResult(description=skill.description, messages=messages_of(answer.body, skill.id))
 
 
 def checked(schema: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    InputRequiredResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     PaginatedRequestParams,
@@ -17,8 +18,10 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...graphs.errors import Code, JackfieldError
+from .asking import client_of
 from .callers import Context, caller_of
 from .listing import page_of
+from .log_levels import LogLevels
 from .shelf import Shelf
 
 NOT_FOUND_IN_A_SESSION = -32002  # until 2025-11-25; after that, what is not there is an invalid parameter
@@ -27,8 +30,9 @@ NOT_FOUND_IN_A_SESSION = -32002  # until 2025-11-25; after that, what is not the
 class Resources:
     """The handlers of one server. A URI belongs to the first shelf that has it."""
 
-    def __init__(self, shelves: Sequence[Shelf]) -> None:
+    def __init__(self, shelves: Sequence[Shelf], levels: LogLevels) -> None:
         self._shelves = tuple(shelves)
+        self._levels = levels
 
     async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         every = [resource for shelf in self._shelves for resource in shelf.resources()]
@@ -40,14 +44,17 @@ class Resources:
         page, cursor = page_of(every, params, lambda template: template.uri_template)
         return ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
-    async def read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult | InputRequiredResult:
         """Raises MCPError: not found in the code of the era; -32603 with our error as data when reading failed."""
+        client = client_of(ctx, params, self._levels)
         try:
             for shelf in self._shelves:
-                contents = await shelf.read(params.uri, caller_of(ctx))
+                contents = await shelf.read(params.uri, caller_of(ctx), client)
                 if contents is not None:
                     return ReadResourceResult(contents=contents)
         except JackfieldError as error:
+            if (asked := client.unanswered(error)) is not None:
+                return asked
             code = _not_found(ctx) if error.code is Code.RESULT_EXPIRED else INTERNAL_ERROR
             raise MCPError(code, str(error), error.as_json()) from None
         raise MCPError(_not_found(ctx), f"There is no resource {params.uri[:200]!r}.", {"uri": params.uri[:2_000]})

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 from mcp_types import Resource, ResourceTemplate
 
+from ...nodes.base import Client
 from ..app import App
 from ..served import Caller
 from ..whole_results import FORMATS, encoded, read, require_format
@@ -34,7 +35,7 @@ class Results:
             description=f"All rows of an answer that came in pages. format is one of {', '.join(FORMATS)}.",
         )
 
-    async def read(self, uri: str, caller: Caller) -> Contents | None:
+    async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         if not uri.startswith(RESULT_URI):
             return None
         name, _, query = uri.removeprefix(RESULT_URI).partition("?")

@@ -9,11 +9,12 @@ from typing import Any, Final
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp_types import PaginatedRequestParams
+from mcp_types import PaginatedRequestParams, SetLevelRequestParams
 
 from ..service import Service
 from .bugs import told_by_id
 from .connector_shelf import Connectors
+from .declared_shelf import Declared
 from .documents import Documents
 from .log_levels import LogLevels
 from .prompts import Prompts
@@ -61,9 +62,10 @@ def build(service: Service) -> JackfieldServer:
     """A server of what `service` offers, at whatever moment it is asked."""
     levels = LogLevels()
     tools = Tools(service, levels)
-    prompts = Prompts(service)
+    prompts = Prompts(service, levels)
     skills = SkillFolders(service)
-    resources = Resources((Documents(), Connectors(service), skills, Results(service.app)))
+    shelves = (Documents(), Connectors(service), skills, Results(service.app), Declared(service))
+    resources = Resources(shelves, levels)
     subscriptions = Subscriptions(service)
     server = JackfieldServer(
         "jackfield",
@@ -88,5 +90,6 @@ def build(service: Service) -> JackfieldServer:
     server.add_request_handler("skills/get", SkillUri, skills.get)
     server.add_request_handler("resources/directory/read", DirectoryUri, skills.directory)
     server.subscriptions = subscriptions
-    server.middleware[:] = [told_by_id, subscriptions]
+    server.add_request_handler("logging/setLevel", SetLevelRequestParams, levels.set)
+    server.middleware[:] = [told_by_id, subscriptions, sealing(service.app.settings.state)]
     return server

@@ -10,6 +10,7 @@ import msgspec
 from mcp_types import BlobResourceContents, Resource, ResourceTemplate, TextResourceContents
 
 from ...graphs.model import Json
+from ...nodes.base import Client
 from ..served import Caller
 
 Contents = list[TextResourceContents | BlobResourceContents]
@@ -24,7 +25,7 @@ class Shelf(Protocol):
 
     def templates(self) -> Iterable[ResourceTemplate]: ...
 
-    async def read(self, uri: str, caller: Caller) -> Contents | None:
+    async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         """None when `uri` names nothing on this shelf. Raises JackfieldError when it does and cannot be read."""
         ...
 

@@ -14,6 +14,7 @@ from mcp_types import INVALID_PARAMS, PaginatedRequestParams, RequestParams, Res
 
 from ...connectors.offer import Offer, OfferedSkill
 from ...graphs.errors import JackfieldError
+from ...nodes.base import Client
 from ..served import Caller
 from ..service import Service
 from .callers import Context
@@ -109,7 +110,7 @@ class SkillFolders:
     def templates(self) -> Iterable[ResourceTemplate]:
         return ()
 
-    async def read(self, uri: str, caller: Caller) -> Contents | None:
+    async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         file = self._files.get(uri)
         return None if file is None else text_contents(uri, file.text, MARKDOWN)
 
