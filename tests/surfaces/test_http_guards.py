@@ -1,4 +1,4 @@
-"""Guards: what a request's head alone may not say, on every route; each refusal is recorded, and no flood of them is."""
+"""Guards: what the head of a request may not say, on any route. Each refusal is recorded; a flood of them is counted."""
 
 from __future__ import annotations
 
