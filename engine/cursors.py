@@ -15,6 +15,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from . import bounded
 from .slots import SLOT_BYTES, Shape, Slot, shape_of
 
 if TYPE_CHECKING:
@@ -31,17 +32,6 @@ LOCKS: Final = (
     "SET python_enable_replacements = false",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
-)
-# One call of these makes a value as large as a number says, and `memory_limit` does not count it. In their stead stand
-# macros of their names, which the check does not let pass by (`sqltext.read_only`). Each names an argument once.
-BOUNDED: Final = (
-    """CREATE MACRO repeat(text, times) AS list_transform([struct_pack(a := text, n := times)], lambda x:
-        CASE WHEN x.n > 100000 // greatest(len(x.a), 1)
-             THEN error('repeat(…) makes a value too large to hold: stay below 100000.')
-             ELSE system.main.repeat(x.a, x.n) END)[1]""",
-    "CREATE MACRO lpad(text, width, fill) AS system.main.lpad(text, width::SMALLINT::INTEGER, fill)",
-    "CREATE MACRO rpad(text, width, fill) AS system.main.rpad(text, width::SMALLINT::INTEGER, fill)",
-    "CREATE MACRO bitstring(bits, width) AS system.main.bitstring(bits, width::SMALLINT::INTEGER)",
 )
 KEPT: Final = 8
 KEPT_BYTES: Final = 64 << 20  # registering takes a quarter of a millisecond, which over larger tables nobody notices
@@ -68,8 +58,7 @@ class Lent:
     uses: int = 1
     shape: Shape | None = None  # of the slots, if its rows came in such
     slots: dict[str, Slot] = field(default_factory=dict)
-    # Texts whose results were small when they ran here last, parsed.
-    small: dict[str, duckdb.Statement] = field(default_factory=dict)
+    small: set[str] = field(default_factory=set)  # texts whose results were small when they ran here last
 
     def refill(self, key: Key, rows: Rows, size: int) -> None:
         """Exchange the rows for others of the same shape."""
@@ -194,7 +183,7 @@ class Cursors:
         spill = tempfile.TemporaryDirectory(prefix="jackfield-", ignore_cleanup_errors=True)
         self._spills.append(spill)
         root = duckdb.connect(":memory:", config={**self._config, "temp_directory": spill.name})
-        for statement in (*BOUNDED, *LOCKS):
+        for statement in (*bounded.MACROS, *LOCKS):
             root.execute(statement)
         return root
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
-import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +14,7 @@ from ..nodes.table import Table
 from .cursors import NO_COLUMNS, Cursors, Lent
 from .query_errors import is_fatal, translated
 from .query_types import AS_TEXT, distinct, fitting, narrowed, readable, strict, wide_places
+from .submitting import submitted
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,8 +24,6 @@ BATCH_ROWS: Final = 65_536
 SHUT_S: Final = 0.5
 SMALL_BYTES: Final = 1 << 20
 REMEMBERED: Final = 64
-# What we ask for in `_at_once` makes a copy; of a small result it costs less than a second binding.
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, module=re.escape(__name__))
 
 
 class Query:
@@ -165,7 +162,7 @@ class Query:
         if relation is related and rows.nbytes <= SMALL_BYTES:
             if len(lent.small) >= REMEMBERED:
                 lent.small.clear()
-            (lent.small[self._sql],) = lent.cursor.extract_statements(self._sql)
+            lent.small.add(self._sql)
         return rows, wide
 
     def _at_once(self, lent: Lent) -> tuple[pa.Table, tuple[int, ...]] | None:
@@ -173,19 +170,19 @@ class Query:
 
         None when a column is of a type that Arrow has no word for.
         """
-        cursor = lent.cursor
-        cursor.execute(lent.small[self._sql], self._values or None)
-        kinds = [column[1].id for column in cursor.description or ()]
+        found = submitted(lent.cursor, self._sql, self._values)
+        kinds = [column[1].id for column in found.description or ()]
         if not AS_TEXT.isdisjoint(kinds):
-            cursor.abort()
-            lent.small.pop(self._sql, None)
+            found.close()
+            lent.small.discard(self._sql)
             return None
-        rows: pa.Table = cursor.to_arrow_table()  # type: ignore[assignment]  # None only where no query was run
-        if rows.nbytes > SMALL_BYTES:
-            lent.small.pop(self._sql, None)
+        rows: pa.Table = found.arrow_table()
+        size = rows.nbytes
+        if size > SMALL_BYTES:
+            lent.small.discard(self._sql)
         if self._budget is not None:
             self._budget.spend_rows(rows.num_rows)
-            self._budget.spend_bytes(rows.nbytes)
+            self._budget.spend_bytes(size)
         return rows, wide_places(kinds)
 
     def _copied(self, cursor: duckdb.DuckDBPyConnection, name: str, table: Table) -> None:
