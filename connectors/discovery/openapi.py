@@ -133,7 +133,9 @@ def _source(
 def _reply(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Any:
     """The schema of what a good answer holds as JSON; None where there is none."""
     responses = operation.get("responses")
-    for status in ("200", 200, "2XX", "default") if isinstance(responses, Mapping) else ():
+    if not isinstance(responses, Mapping):
+        return None
+    for status in ("200", 200, "2XX", "default"):
         response = resolved(document, responses.get(status))
         if not isinstance(response, Mapping):
             continue

@@ -78,8 +78,10 @@ def auth_of(document: Mapping[str, Any], operation: Mapping[str, Any], name: str
     schemes = document.get("securityDefinitions") or (
         components.get("securitySchemes") if isinstance(components, Mapping) else None
     )
+    if not isinstance(schemes, Mapping):
+        return None
     for choice in wanted:
-        for scheme in choice if isinstance(choice, Mapping) and isinstance(schemes, Mapping) else ():
+        for scheme in choice if isinstance(choice, Mapping) else ():
             found = _auth(resolved(document, schemes.get(scheme)), name)
             if found is not None:
                 return found

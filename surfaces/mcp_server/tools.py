@@ -19,6 +19,9 @@ from mcp_types import Tool as McpTool
 
 from ...connectors.offer import Offer, OfferedTool
 from ...graphs.errors import Code, JackfieldError
+from ..platform.serving import Platform
+from ..platform.tool import PlatformTool
+from ..served import Caller
 from ..service import CURSOR, Service, pages
 from ..signatures import as_mcp
 from .answers import error_result, tool_result
@@ -37,19 +40,25 @@ class Tools:
     def __init__(self, service: Service, levels: LogLevels) -> None:
         self._service = service
         self._levels = levels
+        self._platform = Platform(service)
         self._held = _listing(service.offer)
 
     async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        entries, cursor = page_of(self._listing.tools, params, lambda tool: tool.name)
+        offered = self._platform.offered(caller_of(ctx).principal).values()
+        listed = (*self._listing.tools, *map(_platform_entry, offered))
+        entries, cursor = page_of(listed, params, lambda tool: tool.name)
         return ListToolsResult(tools=entries, next_cursor=cursor)
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """An error that the agent can mend is a result; an unknown name is the protocol's -32602."""
+        caller = caller_of(ctx)
+        if params.name in self._platform.offered(caller.principal):
+            return await self._call_platform(caller, params)
         client = client_of(ctx, params, self._levels)
         try:
             async with reporting(ctx) as listener:
                 answer = await self._service.call(
-                    caller_of(ctx), params.name, params.arguments or {}, listener=listener, client=client
+                    caller, params.name, params.arguments or {}, listener=listener, client=client
                 )
         except JackfieldError as error:
             if (asked := client.unanswered(error)) is not None:
@@ -59,8 +68,15 @@ class Tools:
             return error_result(error)
         return tool_result(answer)
 
+    async def _call_platform(self, caller: Caller, params: CallToolRequestParams) -> CallToolResult:
+        try:
+            return tool_result(await self._platform.call(caller, params.name, params.arguments or {}))
+        except JackfieldError as error:
+            return error_result(error)
+
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        return self._listing.schemas.get(name)
+        own = self._platform.offered().get(name)
+        return self._listing.schemas.get(name) if own is None else own.input_schema
 
     @property
     def _listing(self) -> _Listing:
@@ -82,6 +98,19 @@ def _listing(offer: Offer) -> _Listing:
     entries = [entry_of(offered) for offered in offer.tools.values()]
     tools = tuple(McpTool.model_validate(entry) for entry in entries)
     return _Listing(offer, tools, {entry["name"]: entry["inputSchema"] for entry in entries})
+
+
+def _platform_entry(tool: PlatformTool) -> McpTool:
+    return McpTool.model_validate(
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+            "outputSchema": tool.output_schema,
+            "annotations": {"title": tool.title, **tool.annotations},
+        }
+    )
 
 
 def entry_of(offered: OfferedTool) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from ...graphs.model import Graph, Json
 from ...nodes.base import Effect
 from .bench import Bench
 
-ROWS: Final = 5
 UNDONE: Final = (Effect.WRITES, Effect.ASKS)
 
 
@@ -48,7 +47,7 @@ async def smoked(bench: Bench, connector: Connector, suites: Sequence[Suite], pr
                 why = undone or f"nobody gives {_needed(tool)}: a case that calls it would"
                 found.append(Smoked(tool.id, skipped=why))
                 continue
-            answer = await app.call(connector.slug, tool.id, arguments, principal=principal, page=ROWS)
+            answer = await app.call(connector.slug, tool.id, arguments, principal=principal)
             rows = answer.rows
             found.append(Smoked(tool.id, 0 if rows is None else rows.num_rows))
         except JackfieldError as error:
