@@ -108,13 +108,33 @@ class EnvironmentSecrets:
 def redacted(text: str, secrets: Iterable[str]) -> str:
     """`text` with every secret of at least six characters hidden, in any case: raw, URL-, base64-, JSON-escaped."""
     known = tuple(sorted({secret for secret in secrets if len(secret) >= SHORTEST_HIDDEN}))
-    return _pattern(known, True).sub(HIDDEN, text) if known else text
+    if not known or not _may_hold(text, known):
+        return text
+    return _pattern(known, True).sub(HIDDEN, text)
+
+
+def _may_hold(text: str, secrets: tuple[str, ...]) -> bool:
+    """False only where the pattern finds nothing. Each call's arguments are looked at, and the pattern is slow."""
+    forms = _lowered(secrets)
+    if not forms or not text.isascii():
+        return True
+    lowered = text.lower()
+    return any(form in lowered for form in forms)
 
 
 @lru_cache(maxsize=32)
 def _pattern(secrets: tuple[str, ...], is_any_case: bool) -> re.Pattern[str]:
     forms = sorted({form for secret in secrets for form in _spellings(secret)}, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, forms)), re.IGNORECASE if is_any_case else 0)
+
+
+@lru_cache(maxsize=32)
+def _lowered(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """Every spelling in small letters, without those that hold another; none where a secret has more than ASCII."""
+    if not all(secret.isascii() for secret in secrets):
+        return ()
+    forms = sorted({form.lower() for secret in secrets for form in _spellings(secret)}, key=len)
+    return tuple(form for at, form in enumerate(forms) if not any(part in form for part in forms[:at]))
 
 
 @lru_cache(maxsize=32)

@@ -83,6 +83,20 @@ DATA = {
 }
 
 
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("İstanbul-7", "istanbul-7"),
+        ("paſswört9", "PASSWÖRT9"),
+        ("abc-Kelvin", "ABC-kelvin"),
+        ("caf\u00e9-secret", "CAF\u00c9-SECRET"),
+        ("plain-Secret", "PLAIN-SECRET, and é beside it"),
+    ],
+)
+def test_a_secret_is_hidden_in_any_case_of_any_alphabet(secret: str, text: str) -> None:
+    assert redacted(f"<{text}>", [secret]).startswith("<***")
+
+
 def test_data_keeps_addresses_and_plain_words_and_loses_secrets() -> None:
     secrets = EnvironmentSecrets(DATA)
     for name in DATA:
