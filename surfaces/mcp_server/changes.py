@@ -23,6 +23,7 @@ def changed_uris(before: Catalog, now: Catalog) -> Iterator[str]:
         if len(versions) == 2 and versions[0] is versions[1]:
             continue
         yield schema_uri(versions[-1])
+        yield from dict.fromkeys(uri for one in versions for uri, each in one.resources.items() if not each.is_template)
         yield from dict.fromkeys(sample_uri(one, source) for one in versions for source in one.sources.values())
     old, new = skill_files(before.offer), skill_files(now.offer)
     yield from (uri for uri in dict.fromkeys((*old, *new)) if old.get(uri) != new.get(uri))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
@@ -17,6 +17,8 @@ from ..signatures import signature
 from .shelf import JSON, Contents, json_contents
 
 ROOT: Final = "jackfield://connectors/"
+SCHEMA: Final = f"{ROOT}{{connector}}/schema"
+SAMPLE: Final = f"{ROOT}{{connector}}/sources/{{source}}/sample"
 
 
 class Connectors:
@@ -45,19 +47,29 @@ class Connectors:
 
     def templates(self) -> Iterable[ResourceTemplate]:
         yield ResourceTemplate(
-            uri_template=f"{ROOT}{{connector}}/schema",
+            uri_template=SCHEMA,
             name="schema",
             title="Schema of a connector",
             description="Its sources with their columns, its tools and its skills.",
             mime_type=JSON,
         )
         yield ResourceTemplate(
-            uri_template=f"{ROOT}{{connector}}/sources/{{source}}/sample",
+            uri_template=SAMPLE,
             name="sample",
             title="Sample rows of a source",
             description="The first rows of one source of a connector, asked for when this is read.",
             mime_type=JSON,
         )
+
+    def values(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str] | None:
+        connectors = self._service.app.catalog.connectors
+        if template in (SCHEMA, SAMPLE) and argument == "connector":
+            return tuple(connectors)
+        if template == SAMPLE and argument == "source":
+            chosen = connectors.get(given.get("connector", ""))
+            every = connectors.values() if chosen is None else (chosen,)
+            return [source for connector in every for source in connector.sources]
+        return None
 
     async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         if not uri.startswith(ROOT):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import mcp_types
@@ -13,6 +13,7 @@ from ...nodes.base import Client
 from ..served import Caller, ServedCall
 from ..service import Service
 from .blocks import contents_of
+from .known_values import listed
 from .shelf import Contents
 
 
@@ -39,6 +40,13 @@ class Declared:
                 call = ServedCall(caller, uri, arguments, secrets.token_hex(8))
                 answer = await self._service.perform(call, owner, resource, client=client)
                 return contents_of(answer.body, resource.uri)
+        return None
+
+    def values(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str] | None:
+        for _, resource in self._every():
+            if resource.is_template and resource.uri == template:
+                schema = (resource.input_schema.get("properties") or {}).get(argument)
+                return None if schema is None else listed(schema) or ()
         return None
 
     def _every(self) -> list[tuple[Connector, Resource]]:

@@ -5,7 +5,7 @@ Each stands under `elliot://`, as agents of the spec look for it, and under `jac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Final
 
@@ -61,6 +61,13 @@ class Documents:
             description="A connector file to start from, that lints without a finding.",
             mime_type=JSON,
         )
+
+    def values(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str] | None:
+        known = {
+            ("jackfield://docs/{document}", "document"): tuple(DOCS),
+            ("jackfield://templates/{template}", "template"): tuple(dict.fromkeys((*TEMPLATES, *SPEC_TEMPLATES))),
+        }
+        return known.get((template, argument))
 
     async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         scheme, _, path = uri.partition("://")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -15,6 +15,7 @@ from ..whole_results import FORMATS, encoded, read, require_format
 from .answers import RESULT_URI
 from .shelf import Contents, blob_contents, text_contents
 
+TEMPLATE: Final = f"{RESULT_URI}{{id}}{{?format}}"
 AS_TEXT: Final = ("json", "csv", "ndjson")
 
 
@@ -29,11 +30,16 @@ class Results:
 
     def templates(self) -> Iterable[ResourceTemplate]:
         yield ResourceTemplate(
-            uri_template=f"{RESULT_URI}{{id}}{{?format}}",
+            uri_template=TEMPLATE,
             name="result",
             title="A whole result",
             description=f"All rows of an answer that came in pages. format is one of {', '.join(FORMATS)}.",
         )
+
+    def values(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str] | None:
+        if template != TEMPLATE:
+            return None
+        return tuple(FORMATS) if argument == "format" else () if argument == "id" else None
 
     async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         if not uri.startswith(RESULT_URI):

@@ -13,6 +13,7 @@ from mcp_types import PaginatedRequestParams, SetLevelRequestParams
 
 from ..service import Service
 from .bugs import told_by_id
+from .completion import Completions
 from .connector_shelf import Connectors
 from .declared_shelf import Declared
 from .documents import Documents
@@ -81,6 +82,7 @@ def build(service: Service) -> JackfieldServer:
         on_list_resources=resources.list,
         on_list_resource_templates=resources.templates,
         on_read_resource=resources.read,
+        on_completion=Completions(service, shelves).complete,
         on_subscribe_resource=subscriptions.subscribe,
         on_unsubscribe_resource=subscriptions.unsubscribe,
         on_subscriptions_listen=subscriptions.listen,

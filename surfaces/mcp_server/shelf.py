@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -27,6 +27,10 @@ class Shelf(Protocol):
 
     async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         """None when `uri` names nothing on this shelf. Raises JackfieldError when it does and cannot be read."""
+        ...
+
+    def values(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str] | None:
+        """What an argument of a template may be, beside those already `given`; None when it is not of this shelf."""
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -109,6 +109,9 @@ class SkillFolders:
 
     def templates(self) -> Iterable[ResourceTemplate]:
         return ()
+
+    def values(self, template: str, argument: str, given: Mapping[str, str]) -> Sequence[str] | None:
+        return None
 
     async def read(self, uri: str, caller: Caller, client: Client | None = None) -> Contents | None:
         file = self._files.get(uri)
