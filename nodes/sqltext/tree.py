@@ -50,13 +50,12 @@ def tree(sql: str, dialect: Dialect = "duckdb") -> exp.Expr:
     for before, token in pairwise(found):
         if before.token_type is TokenType.L_PAREN and token.token_type in STATEMENTS:
             raise _misplaced(sql, token, f"{token.text.upper()} is not allowed in a query.")
-    text = bound(sql, dialect).sql if dialect == "duckdb" else without_end(sql, dialect)
-    for token in tokens(text, dialect):
+    text, parts = _bound_tokens(sql) if dialect == "duckdb" else _whole_tokens(sql, dialect)
+    for token in parts:
         if token.token_type is TokenType.SEMICOLON:
             raise _misplaced(sql, token, "The SQL is more than one statement.")
     try:
-        found = tokens(text, dialect)
-        parsed = _parser(dialect, len(found)).parse(list(found), text)[0]
+        parsed = _parser(dialect, len(parts)).parse(parts, text)[0]
     except ParseError as error:
         first_error = error.errors[0] if error.errors else {}
         start = _offset(text, first_error.get("line"), first_error.get("col"), str(first_error.get("highlight") or ""))
@@ -70,6 +69,22 @@ def tree(sql: str, dialect: Dialect = "duckdb") -> exp.Expr:
     if parsed is None:
         raise invalid(sql, 0, 0, "The SQL is empty.", "Write one SELECT.")
     return parsed
+
+
+def _whole_tokens(sql: str, dialect: Dialect) -> tuple[str, list[Token]]:
+    text = without_end(sql, dialect)
+    return text, list(tokens(text, dialect))
+
+
+def _bound_tokens(sql: str) -> tuple[str, list[Token]]:
+    """With each `:name` as `$name`. The tokens are not those of that text, in which `$a+$` would begin a string."""
+    query = bound(sql)
+    marks = {span.start for span in query.spans}
+    return query.sql, [_marked(token) if token.start in marks else token for token in tokens(without_end(sql))]
+
+
+def _marked(colon: Token) -> Token:
+    return Token(TokenType.PARAMETER, "$", colon.line, colon.col, colon.start, colon.end, colon.comments)
 
 
 class _TooManyStepsError(Exception):

@@ -52,6 +52,12 @@ async def test_tables_of_several_sources_are_joined() -> None:
     assert await answer(joined, species="cat") == [{"name": "Ada"}]
 
 
+async def test_parameters_need_no_blank_between_them() -> None:
+    sql = "SELECT concat(:a,'-',:b) AS text, :n+:n AS twice, :a||:b AS both FROM animals WHERE id=:n AND id IN (:n,:n)"
+    found = await answer(graph(sql, {"animals": ANIMALS}), a="x", b="y", n=2)
+    assert found == [{"text": "x-y", "twice": 4, "both": "xy"}]
+
+
 async def test_an_empty_source_leaves_the_other_rows_of_an_outer_join() -> None:
     sql = "SELECT a.id, o.name FROM animals a LEFT JOIN owners o ON o.animal = a.id ORDER BY 1"
     source = Node("owners", "rows", {"rows": [], "schema": {"animal": "int", "name": "string"}})

@@ -26,6 +26,7 @@ FINE: tuple[tuple[Dialect, str], ...] = (
     ),
     ("duckdb", "SELECT * FROM orders PIVOT (sum(a) FOR b IN ('x', 'y') GROUP BY c)"),
     ("duckdb", "SELECT * FROM range(5) r(i), unnest([1, 2]) u(x), generate_series(1, 2)"),
+    ("duckdb", "SELECT concat(:a,'x',:b), :a+:b, [:a,:b], a||:a||:b FROM orders WHERE a=:a OR b IN (:a,:b)"),
     ("duckdb", "SELECT a::decimal(10, 2), cast(b AS varchar), date '2024-01-01', interval 1 day FROM orders"),
     (
         "duckdb",
