@@ -78,6 +78,19 @@ class Trail:
         if self.listener is not None:
             self.listener(Event(self._epoch + clock(), self.run, node, kind, facts))
 
+    def let_go(self) -> None:
+        """Of what ran keep the names of its nodes alone: for one who holds on to the trail and to nothing else."""
+        self.listener = None
+        named = [
+            (began, ended, _Named(where.path(place)), 0, facts) for began, ended, where, place, facts in self.firings
+        ]
+        self.firings = deque(named, maxlen=KEPT)
+
+    @property
+    def count(self) -> int:
+        """How many events there are."""
+        return len(self.told) + 2 * len(self.firings)
+
     def events(self) -> tuple[Event, ...]:
         """All events so far, in order of time; a firing's `finished` carries its seconds."""
         epoch, run = self._epoch, self.run
@@ -88,6 +101,18 @@ class Trail:
             all_events.append(Event(epoch + end, run, node, "finished", {"seconds": end - start, **facts}))
         all_events.sort(key=_moment)
         return tuple(all_events)
+
+
+class _Named:
+    """A node that is known by its name alone."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def path(self, place: int) -> str:
+        return self._name
 
 
 def _moment(event: Event) -> Any:

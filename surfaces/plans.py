@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from pydantic import Field
 
-from ..graphs.errors import JackfieldError
+from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import Edge, Graph, Json, Node
 from ..nodes.base import ARGUMENTS, OBJECT, SCAN, Configuration, Context, Effect, Inputs, Outputs, Port, node
 from ..nodes.scan import EVERYTHING, Predicate, Scan
@@ -18,6 +18,7 @@ from .facts import NodeFacts, by_node
 
 if TYPE_CHECKING:
     from ..engine.runs import Run
+    from .app import App
 
 SOURCES: Final = ("rest", "postgres", "mysql", "file", "rows")
 AT_DATABASE: Final = ("query", "statement")
@@ -25,6 +26,7 @@ CALLING: Final = ("tool", "map")
 EXPLAINED: Final = (*SOURCES, *AT_DATABASE, *CALLING, "request", "save")
 PLAN: Final = "plan"
 PLANS: Final = "$plans"
+MISSING: Final = (Code.VALIDATION_MISSING_FIELD, Code.VALIDATION_INVALID_PARAMS)
 
 
 class ExplainConfiguration(Configuration):
@@ -109,6 +111,19 @@ def explaining(graph: Graph) -> Graph:
 def plans_of(run: Run) -> list[Mapping[str, Any]]:
     """What each explained node said, out of a run of `explaining`."""
     return [plan for node, values in run.outputs if node == PLANS for plan in values.values()]
+
+
+async def plans_or_missing(
+    app: App, connector: str, graph: Graph, arguments: Mapping[str, Any]
+) -> tuple[list[Mapping[str, Json]], JackfieldError | None]:
+    """The plan of each source; or why there is none: an argument is missing, and none at all was given."""
+    try:
+        run = await app.run(explaining(graph), arguments, connector=app.connector(connector))
+    except JackfieldError as error:
+        if arguments or error.code not in MISSING:
+            raise
+        return [], error
+    return plans_of(run), None
 
 
 def plan_lines(plans: Sequence[Mapping[str, Any]], facts: Mapping[str, NodeFacts] | None = None) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The whole of an answer that was given in pages, and rows in the formats that programs take.
 
-Agents read it as the resource `jackfield://results/{id}`, people under `/api/results/{id}`. It is kept for its principal
-alone, until its time is over.
+Agents read it as the resource `jackfield://results/{id}`, people under `/api/results/{id}`. It is kept for its
+principal alone, until its time is over.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def written(table: Table, format: str) -> IO[bytes]:
 
 
 def _write(table: Table, format: str) -> IO[bytes]:
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115: its reader closes it
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - its reader closes it
     try:
         with STREAMED[format](table.schema, file) as write:
             for part in in_parts(table, PART_ROWS):

@@ -21,7 +21,6 @@ from .failures import errors_as_json
 from .target import locate
 
 FORMATS: Final = ("tree", "mermaid", "svg", "json", "bgl")
-MISSING: Final = (Code.VALIDATION_MISSING_FIELD, Code.VALIDATION_INVALID_PARAMS)
 
 
 @click.command("plan")
@@ -72,7 +71,7 @@ async def plan_text(
 ) -> str:
     """The plan in one of the formats, with `app` open."""
     from ...graphs.drawing import mermaid, svg, tree
-    from ..plans import analyzed, plan_lines
+    from ..plans import analyzed, plan_lines, plans_or_missing
 
     writing = [found] if isinstance(found, Tool) else [app.find(connector, step.tool)[1] for step in found.steps]
     writing = [one for one in writing if isinstance(one, Tool) and one.writes]
@@ -82,7 +81,7 @@ async def plan_text(
             f"'{writing[0].id}' is a {writing[0].category}, and --analyze would call it.",
             "Plan it without --analyze, or call it.",
         )
-    plans, missing = await _plans(app, connector, found, arguments)
+    plans, missing = await plans_or_missing(app, connector, found.graph, arguments)
     result = await app.call(connector, found.id, arguments, fresh=True) if analyze else None
 
     facts = analyzed(result.run) if result is not None and result.run is not None else {}
@@ -102,21 +101,6 @@ async def plan_text(
     if result is not None and result.run is not None:
         lines += ["", f"ran in {duration(result.run.duration_s)}; graph {found.graph.hash[:12]}"]
     return "\n".join(lines)
-
-
-async def _plans(
-    app: App, connector: str, found: Tool | Skill, arguments: Mapping[str, Any]
-) -> tuple[list[Mapping[str, Json]], JackfieldError | None]:
-    """The plan of each source; or why there is none: an argument is missing, and none at all was given."""
-    from ..plans import explaining, plans_of
-
-    try:
-        run = await app.run(explaining(found.graph), arguments, connector=app.connector(connector))
-    except JackfieldError as error:
-        if arguments or error.code not in MISSING:
-            raise
-        return [], error
-    return plans_of(run), None
 
 
 def _json(graph: Graph, plans: list[Mapping[str, Json]], facts: Mapping[str, Json]) -> str:

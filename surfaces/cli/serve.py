@@ -79,8 +79,13 @@ def _over_http(host: str, port: int, tls_cert: Path | None, tls_key: Path | None
 
     async def run(service: Service) -> None:
         from ..http.serving import serving
+        from ..observing import observed
 
-        async with serving(service, sockets, context=context) as under_way, anyio.create_task_group() as tasks:
+        async with (
+            observed(service) as observing,
+            serving(service, sockets, context=context, routes=observing.routes()) as under_way,
+            anyio.create_task_group() as tasks,
+        ):
             url = url_of(sockets[0], context is not None)
             say(service.app, f"{url}/mcp")
             click.echo(url)

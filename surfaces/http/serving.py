@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, cast
 
 import anyio
 import uvicorn
 from anyio.abc import TaskGroup
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from ..service import Service
@@ -43,6 +44,10 @@ class Serving:
         self._asked = anyio.Event()
         self._hurried = anyio.Event()
         self.ended = anyio.Event()
+
+    @property
+    def connections(self) -> Collection[Any]:
+        return self._server.server_state.connections
 
     def stop(self) -> None:
         (self._hurried if self._asked.is_set() else self._asked).set()
@@ -90,12 +95,13 @@ async def serving(
     *,
     authenticate: Authenticate = local_only,
     context: ssl.SSLContext | None = None,
+    routes: Sequence[BaseRoute] = (),
 ) -> AsyncIterator[Serving]:
     """Serves the open `service` on bound `sockets` while the block lasts; leaving it drains."""
     settings = service.app.settings
     draining = Draining()
     refusals = Refusals(service.journal.record)
-    app = application(service, authenticate=authenticate, draining=draining, refusals=refusals)
+    app = application(service, authenticate=authenticate, routes=routes, draining=draining, refusals=refusals)
     server = _Server(_config(app, patience_of(settings), refusals, context))
     under_way = Serving(service, server, draining, settings["serve.drain_s"])
     async with app.router.lifespan_context(app), anyio.create_task_group() as tasks:

@@ -1,0 +1,55 @@
+"""/api/runs: the calls under way and the last that ended, with the events of each."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import Field
+
+from ...graphs.errors import Code, JackfieldError
+from ..feed import RECENT
+from .endpoint import Asked, Endpoint, Given, Nothing, Told, endpoint
+from .shapes import CallTold
+
+
+class Wanted(Given):
+    limit: int = Field(100, ge=1, le=RECENT, description="How many of those that ended")
+
+
+class RunList(Told):
+    live: list[CallTold] = Field(description="Under way, the oldest first")
+    recent: list[CallTold] = Field(description="Ended, the newest first")
+
+
+class RunTold(Told):
+    call: CallTold
+    events: list[dict[str, Any]] = Field(
+        description="`{at, run, node, kind, …}` in order; nodes are `started`, `pulled`, `finished`, `failed` …"
+    )
+
+
+@endpoint("GET", "/runs", tag="runs", summary="List the calls under way and those that ended last", query=Wanted,
+          answer=RunList)  # fmt: skip
+async def list_runs(asked: Asked[Wanted, Nothing]) -> RunList:
+    """Of this process, in memory; the audit has every call. Others than the operator see their own."""
+    feed = asked.world.feed
+    return RunList.model_validate(
+        {"live": feed.live(asked.principal), "recent": feed.recent(asked.principal, asked.query.limit)}
+    )
+
+
+@endpoint("GET", "/runs/{run}", tag="runs", summary="One run with its events", answer=RunTold,
+          parameters={"run": "The id of the run"}, errors=(Code.RESULT_EXPIRED,))  # fmt: skip
+async def get_run(asked: Asked[Nothing, Nothing]) -> RunTold:
+    found = asked.world.feed.run(asked.path["run"], asked.principal)
+    if found is None:
+        raise JackfieldError(
+            Code.RESULT_EXPIRED,
+            f"The run '{asked.path['run'][:40]}' is not remembered.",
+            f"The last {RECENT} are; the audit has a line of every call.",
+        )
+    call, events = found
+    return RunTold.model_validate({"call": call, "events": events})
+
+
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (list_runs, get_run)

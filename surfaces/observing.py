@@ -1,0 +1,49 @@
+"""Who observes a service while it is served over HTTP, and the routes that show what they saw."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .feed import Feed
+from .sessions import Sessions
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+    from ..connectors.catalog import Catalog
+    from .service import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Observing:
+    """What observes one service."""
+
+    service: Service
+    feed: Feed
+    sessions: Sessions
+
+    def routes(self) -> tuple[BaseRoute, ...]:
+        """The runtime API."""
+        from .api.routes import routes
+
+        return routes(self.service, self.feed, self.sessions)
+
+
+@asynccontextmanager
+async def observed(service: Service) -> AsyncIterator[Observing]:
+    """Observers of the open `service` while the block lasts."""
+    found = Observing(service, Feed(service.app.secrets.redact), Sessions())
+
+    async def changed(catalog: Catalog) -> None:
+        found.feed.catalog_changed(len(catalog.connectors), len(catalog.offer.tools), len(catalog.findings))
+
+    before = service.observers
+    service.observers = (*before, found.sessions, found.feed)
+    service.follow(changed)
+    try:
+        yield found
+    finally:
+        service.observers = before
