@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from jackfield.surfaces.settings import load
 
 VERSION = "2026-07-28"
 MCP_HEADERS = {
-    "content-type": "application/json",
+    "content_type": "application/json",
     "accept": "application/json, text/event-stream",
 }
 
@@ -64,32 +64,46 @@ class Listening:
     def client(self, era: str, **options: Any) -> Client:
         return Client(self.url, mode=era, **options)
 
-    async def say(self, data: bytes) -> Reply:
-        """The reply to these very bytes, on a connection of their own."""
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
-            writer.write(data)
-            return await read_reply(reader)
+            yield reader, writer
         finally:
             writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def say(self, data: bytes) -> Reply:
+        """The reply to these very bytes, on a connection of their own."""
+        async with self.connected() as (reader, writer):
+            writer.write(data)
+            return await read_reply(reader)
 
     async def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
         """The reply to a sound request with these headers, whose names are written with `_`. Empty: leave it out."""
+        return await self.say(self.request(method, path, body, **headers))
+
+    def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
         sent = {"host": f"127.0.0.1:{self.port}", **({"content-length": str(len(body))} if body else {})}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items() if value)]
-        return await self.say("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
     async def post(self, document: Any, path: str = "/mcp", **headers: str) -> Reply:
         """The reply to an MCP message; bytes are sent as they are."""
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
-        given = {name.replace("-", "_"): value for name, value in MCP_HEADERS.items()}
-        return await self.ask("POST", path, body, **{**given, **headers})
+        return await self.ask("POST", path, body, **{**MCP_HEADERS, **headers})
 
     async def call(self, name: str, arguments: Any, number: int = 1, **headers: str) -> Reply:
         """`tools/call` of the stateless era."""
-        headers = {"mcp_method": "tools/call", "mcp_name": name, **headers}
-        return await self.post(call(name, arguments, number), mcp_protocol_version=VERSION, **headers)
+        return await self.say(self.request_of(name, arguments, number, **headers))
+
+    def request_of(self, name: str, arguments: Any, number: int = 1, **headers: str) -> bytes:
+        """The bytes of such a call."""
+        body = json.dumps(call(name, arguments, number)).encode()
+        given = {"mcp_method": "tools/call", "mcp_name": name, "mcp_protocol_version": VERSION, **MCP_HEADERS}
+        return self.request("POST", "/mcp", body, **{**given, **headers})
 
 
 def call(name: str, arguments: Any, number: int = 1) -> dict[str, Any]:

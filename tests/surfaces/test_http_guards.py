@@ -1,4 +1,4 @@
-"""Guards: what the head of a request may not say, on any route. Each refusal is recorded; a flood of them is counted."""
+"""Guards: what the head of a request may not say, on any route. Each refusal is recorded; floods are counted."""
 
 from __future__ import annotations
 
