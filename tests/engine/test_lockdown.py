@@ -154,6 +154,58 @@ async def test_a_number_makes_no_value_larger_than_memory(database: Database, ca
         assert refusal.value.code in (Code.QUERY_INVALID, Code.TYPE_MISMATCH)
 
 
+SERIES = (
+    "range(:n)",
+    "range(0, :n)",
+    "range(:n, 0, -1)",
+    "range(-4000000000000000000, 4000000000000000000, (4000000000000000000 // :n))",
+    "generate_series(1, :n)",
+    "generate_series(1, :n, 1)",
+    "generate_series(DATE '2020-01-01', DATE '2020-01-01' + to_seconds(:n), INTERVAL 1 SECOND)",
+    "generate_series(TIMESTAMP '2020-01-01', TIMESTAMP '2020-01-01' - to_seconds(:n), INTERVAL (-1) SECOND)",
+    "list_resize([7], :n)",
+    "array_resize([7], :n, 8)",
+)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("call", SERIES)
+async def test_a_number_makes_no_list_larger_than_memory(database: Database, call: str) -> None:
+    session = database.session()
+    few = await session.query(f"SELECT len({call}) AS n", {"n": 10}, {})
+    assert few.arrow().to_pylist()[0]["n"] in (9, 10, 11, 20)
+    for n in (300_000, 2_000_000_000):
+        with pytest.raises(JackfieldError, match="too large to hold: stay below 100000") as refusal:
+            await session.query(f"SELECT len({call}) AS n", {"n": n}, {})
+        assert refusal.value.code is Code.QUERY_INVALID
+
+
+SAME = (
+    "range(5)", "range(-5)", "range(2, 5)", "range(5, 2)", "range(0, 10, 3)", "range(10, 0, -3)", "range(10, 0, 3)",
+    "range(0, 10, 0)", "range(NULL)", "range(1, NULL)", "range(1::UTINYINT, 4::UTINYINT)", "range(length('ab'), 5)",
+    "range(9223372036854775800, 9223372036854775807)", "range(0, 9223372036854775807, 4611686018427387904)",
+    "generate_series(5)", "generate_series(1, 10, 4)", "generate_series(1, 3, 1::TINYINT)",
+    "generate_series(DATE '2020-01-31', DATE '2020-05-05', INTERVAL 1 MONTH)",
+    "generate_series(DATE '0001-01-01', DATE '2020-01-05', INTERVAL 1 CENTURY)",
+    "range(TIMESTAMP '2020-01-03', TIMESTAMP '2020-01-01', INTERVAL (-12) HOUR)",
+    "range(TIMESTAMPTZ '2020-01-01', TIMESTAMPTZ '2020-01-03', INTERVAL 12 HOUR)",
+    "list_resize([1, 2], 4)", "list_resize([1, 2], 4, 9)", "list_resize(['a'], 1)", "list_resize(NULL, 3)",
+    "list_resize([1], NULL)", "array_resize([[1]], 2)",
+    "(SELECT sum(u) FROM (VALUES (1), (5)) t(a), range(a) r(u))", "(SELECT max(r) FROM range(200000) t(r))",
+    "(SELECT list(u ORDER BY u) FROM (SELECT unnest(range(a)) u FROM (VALUES (2), (3)) t(a)))",
+)  # fmt: skip
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("call", SAME)
+async def test_within_its_bound_a_series_is_duckdbs_own(database: Database, call: str) -> None:
+    with duckdb.connect() as own:
+        own.execute("SET TimeZone = 'UTC'")
+        expected = own.sql(f"SELECT {call} AS v").to_arrow_table()
+    found = await database.session().query(f"SELECT {call} AS v", {}, {})
+    assert found.arrow().to_pylist() == expected.to_pylist()
+
+
 # No function that may be called does this, so the check is passed by; the limit is as a container's would be.
 BREAKS = """
 import resource

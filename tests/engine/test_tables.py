@@ -23,7 +23,7 @@ from jackfield.nodes.table import Table, nothing
 pytestmark = pytest.mark.anyio
 
 ENDLESS = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3"
-DEAF = "SELECT max(len(list_sort(range(i::bigint * 60)))) AS n FROM range(:many) t(i)"
+DEAF = "SELECT max(len(list_sort(range(i::bigint * 50)))) AS n FROM range(:many) t(i)"
 
 
 @pytest.fixture

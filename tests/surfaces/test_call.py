@@ -201,7 +201,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(shop: Path, tmp_path: Pat
     import sys
 
     tools = [{"id": "count_up", "name": "Count up", "category": "READ", "description": "Return many numbers in a row.",
-              "sql": "SELECT unnest(range(200000)) AS number FROM sales LIMIT 200000", "parameters": []}]  # fmt: skip
+              "sql": "SELECT n AS number FROM sales, range(200000) r(n) LIMIT 200000", "parameters": []}]  # fmt: skip
     path = connector(tmp_path, [{"id": "sales", "type": "rows", "rows": ROWS}], tools)
     command = f"{sys.executable} -m jackfield.surfaces.cli call {path} count_up --format ndjson -q | head -n 2"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
