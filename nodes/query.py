@@ -5,7 +5,7 @@ from __future__ import annotations
 from .base import ARGUMENTS, OBJECT, ROWS, TABLE, Context, Effect, Inputs, Outputs, Port, node
 from .databases.at import AtDatabase
 from .databases.engines import bound_sql, database
-from .databases.pull import pull
+from .databases.pull import pull, pull_short
 from .databases.pushdown import Query
 from .databases.session import Rows, Session
 
@@ -32,7 +32,19 @@ async def query_node(config: AtDatabase, inputs: Inputs, context: Context) -> Ou
     # Without a parenthesis no function is called, and only a function could change a session that but reads.
     guarded = "(" in config.sql
 
-    def begin(session: Session) -> Rows:
-        return session.read(session.statement(query), guarded=guarded)
+    if not stream:
+        table = await pull_short(place, query, context, timeout_s=config.timeout_s, guarded=guarded)
+        if table is not None:
+            return {ROWS: table}
+    begun: list[tuple[Query, Rows]] = []
 
-    return {ROWS: await pull(place, begin, context, timeout_s=config.timeout_s, stream=stream)}
+    def begin(session: Session) -> Rows:
+        sent = session.statement(query)
+        begun.append((sent, session.read(sent, guarded=guarded)))
+        return begun[-1][1]
+
+    table = await pull(place, begin, context, timeout_s=config.timeout_s, stream=stream)
+    if place.short is not None and not table.is_stream:
+        sent, rows = begun[-1]
+        place.short.learn(query.sql, sent.sql, rows, table.num_rows or 0)
+    return {ROWS: table}

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -26,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -123,9 +123,7 @@ def jackfield_connector() -> dict[str, Any]:
 
 
 def toolbox_tools(server: PostgresServer) -> str:
-    found = re.fullmatch(r"postgresql://([^:@]+)(?::([^@]*))?@([^:/]+):(\d+)/(.+?)(\?.*)?", server.dsn)
-    assert found, server.dsn
-    user, password, host, port, database = found.groups()[:5]
+    parts = urlsplit(server.dsn)
 
     def tool(name: str, sql: str, parameter: str) -> str:
         return (
@@ -135,8 +133,8 @@ def toolbox_tools(server: PostgresServer) -> str:
         )
 
     return (
-        f"sources:\n  bench:\n    kind: postgres\n    host: {host}\n    port: {port}\n    database: {database}\n"
-        f"    user: {user}\n    password: {password or 'none'}\ntools:\n"
+        f"sources:\n  bench:\n    kind: postgres\n    host: {parts.hostname}\n    port: {parts.port}\n"
+        f"    database: {parts.path[1:]}\n    user: {parts.username}\n    password: {server.password}\ntools:\n"
         + tool("find_order", LOOK_UP.format(id="$1"), "id")
         + tool("page_orders", PAGE.format(after="$1"), "after")
         + tool("sum_orders", SUM.format(table="orders", below="$1"), "below")

@@ -10,6 +10,7 @@ from .dsn import Dsn, Engine
 from .pull import Database
 from .pushdown import Dialect, Relation
 from .session import Session
+from .short import ShortAnswers
 
 
 @lru_cache(maxsize=64)
@@ -26,7 +27,8 @@ def database(dsn: Dsn, *, read_only: bool = True, timeout_s: float | None = None
 
         return MySQLSession(dsn, read_only=read_only, timeout_s=timeout_s)
 
-    return Database(dsn, key, connect)
+    quick = dsn.engine == "postgres" and read_only
+    return Database(dsn, key, connect, ShortAnswers(dsn, timeout_s) if quick else None)
 
 
 def dialect(engine: Engine, *, stream: bool = False) -> Dialect:

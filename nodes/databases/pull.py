@@ -19,7 +19,9 @@ from .ahead import Ahead
 from .arrow import fitted, whole
 from .columns import TableChangedError
 from .dsn import Dsn
+from .pushdown import Query
 from .session import ConnectionLostError, Rows, Session
+from .short import ShortAnswers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,11 +33,15 @@ ATTEMPTS: Final = 12  # more than a pool has connections: after a restart of the
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An address and how its connections are opened. `key` tells connections of one kind from others."""
+    """An address and how its connections are opened. `key` tells connections of one kind from others.
+
+    `short` is a quicker way for short answers, where there is one.
+    """
 
     dsn: Dsn
     key: str
     open: Callable[[], Session]
+    short: ShortAnswers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,21 @@ async def pull(
     return await leased(database, context, use, timeout_s=timeout_s)
 
 
+async def pull_short(
+    database: Database, query: Query, context: Context, *, timeout_s: float, guarded: bool
+) -> Table | None:
+    """The rows of `query` by the quicker way for short answers; None: it is not for that, so `pull` them.
+
+    Raises JackfieldError: SOURCE_TIMEOUT after `timeout_s`, BUDGET_EXCEEDED.
+    """
+    short = database.short
+    if short is None or not short.knows(query.sql):
+        return None
+    with anyio.move_on_after(timeout_s):
+        return await short.read(query.sql, query.values, context, guarded=guarded)
+    raise _too_slow(database, timeout_s)
+
+
 async def leased(
     database: Database,
     context: Context,
@@ -128,7 +149,11 @@ async def leased(
                     else:
                         raise
     assert limit.cancelled_caught
-    raise JackfieldError(
+    raise _too_slow(database, timeout_s)
+
+
+def _too_slow(database: Database, timeout_s: float) -> JackfieldError:
+    return JackfieldError(
         Code.SOURCE_TIMEOUT,
         f"The {database.dsn.place} gave no answer within {timeout_s:g} s, and the query was cancelled.",
         "Ask for less, add an index, or raise `timeout_s`.",

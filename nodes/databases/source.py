@@ -16,7 +16,7 @@ from ..table import Table
 from .columns import Column, Kind
 from .dsn import Engine, Tls, address
 from .engines import bound_sql, database, dialect, relation
-from .pull import Database, pull
+from .pull import Database, pull, pull_short
 from .pushdown import Pushdown, Relation, push
 from .session import Rows, Session
 
@@ -88,13 +88,17 @@ async def _pull(
     context: Context,
     stream: bool,
 ) -> Table:
-    made: list[Pushdown] = []
+    made: list[tuple[Pushdown, Rows]] = []
+    guarded = config.query is not None
 
     def begin(session: Session) -> Rows:
         columns = session.columns(place)
         check_contract(config, columns, context.node)
-        made.append(push_for(engine, config, place, scan, columns, stream=stream))
-        return session.read(made[-1].query, guarded=config.query is not None)
+        pushed = push_for(engine, config, place, scan, columns, stream=stream)
+        made.append((pushed, session.read(pushed.query, guarded=guarded)))
+        if short is not None:
+            short.describe(place.sql, columns)
+        return made[-1][1]
 
     def convert(rows: Any) -> Any:
         if not config.declared:
@@ -105,8 +109,20 @@ async def _pull(
         contract = "evolve" if config.contract == "freeze" else config.contract  # columns were checked already
         return obey(rows, declared, contract, context.node)
 
+    short = source.short if scan.predicates else None  # what nothing narrows is not short
+    columns = None if short is None else short.columns(place.sql)
+    narrowed = None if columns is None else push_for(engine, config, place, scan, columns)
+    if narrowed is not None and narrowed.pushed:
+        rows = await pull_short(source, narrowed.query, context, timeout_s=config.timeout_s, guarded=guarded)
+        if rows is not None:
+            context.note("pushed", **narrowed.as_event())
+            return Table.whole(convert(rows.arrow()))
     table = await pull(source, begin, context, timeout_s=config.timeout_s, stream=stream, convert=convert)
-    context.note("pushed", **made[-1].as_event())
+    pushed, read = made[-1]
+    context.note("pushed", **pushed.as_event())
+    if short is not None and pushed.pushed and not table.is_stream:
+        bound = push_for(engine, config, place, scan, short.columns(place.sql) or ()).query
+        short.learn(bound.sql, bound.sql, read, table.num_rows or 0)
     return table
 
 

@@ -132,7 +132,8 @@ async def test_a_small_answer_is_whole_though_it_might_stream_and_its_connection
         for number in range(3):
             table = await place.read(on, "t", Scan(("id",), (Predicate("id", "=", number + 1),)))
             assert (table.is_stream, table.num_rows) == (False, 1)
-        assert place.count(CONNECTED) == 1
+        kept = 2 if place.engine == "postgres" else 1  # the second way for short answers has its own
+        assert place.count(CONNECTED) == kept
 
 
 @pytest.mark.anyio
@@ -292,6 +293,24 @@ async def test_a_cancelled_query_at_the_database_ends_too(place: Place) -> None:
         )
         async with anyio.create_task_group() as group:
             group.start_soon(run, config, on)
+            await place.until(RUNNING, lambda running: running == 1, 5)
+            group.cancel_scope.cancel()
+        assert await place.until(RUNNING, lambda running: running == 0, 5) < 1
+
+
+@pytest.mark.anyio
+async def test_a_query_that_was_quick_before_ends_too_when_it_is_slow_and_cancelled(place: Place) -> None:
+    pairs = "SELECT count(*) AS n FROM t a JOIN t b ON a.word <> b.word WHERE a.id <= :x"  # minutes, for every id
+    config = AtDatabase.model_validate({"engine": place.engine, "dsn": place.dsn, "sql": pairs, "timeout_s": 60})
+
+    async def count(most: int) -> None:
+        await query_node.run(config, {"$arguments": {"x": most}}, on)
+
+    async with stand() as on:
+        for _ in range(3):
+            await count(1)
+        async with anyio.create_task_group() as group:
+            group.start_soon(count, 100_000)
             await place.until(RUNNING, lambda running: running == 1, 5)
             group.cancel_scope.cancel()
         assert await place.until(RUNNING, lambda running: running == 0, 5) < 1

@@ -1,0 +1,235 @@
+"""Short answers from Postgres, read on the event loop by asyncpg: a look-up so costs a tenth of one in a thread.
+
+It is a way past the ordinary one, never instead of it. A query is first read by ADBC (`postgres.py`), which tells what
+its columns become; only then is the same SQL sent here, while its answers are short and of plain types. Whatever is
+not so, an error too, is left to the ordinary way, which reads again and says what is wrong.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from ..base import Context
+from ..table import Table
+from .columns import Column
+from .dsn import Dsn
+from .session import DESCRIBED_FOR_S, GRACE_S, Rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHORT: Final = 2_000  # rows: so many are decoded in little more than a millisecond
+REMEMBERED: Final = 256
+PREPARED: Final = 64
+CONNECT_S: Final = 10.0
+CLOSE_S: Final = 1.0
+CLOSE_S: Final = 1.0
+# Their certificates are looked for elsewhere by asyncpg than by libpq.
+TLS: Final = ("disable", "prefer", "require")
+
+Values = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+class NotShortError(Exception):
+    """The answer, or a value in it, is for the ordinary way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a query was found to be. `sql` is what is sent for it; without a schema it is not for us."""
+
+    until: float
+    sql: str = ""
+    schema: pa.Schema | None = None
+    values: tuple[Values, ...] = ()
+
+
+class ShortAnswers:
+    """What is known of one database's queries, by their SQL."""
+
+    def __init__(self, dsn: Dsn, timeout_s: float | None) -> None:
+        self._dsn = dsn
+        self._timeout_s = timeout_s
+        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._columns: dict[str, tuple[float, tuple[Column, ...]]] = {}
+        self._key = f"short:{dsn.digest(timeout_s)}"
+
+    def describe(self, relation: str, columns: tuple[Column, ...]) -> None:
+        """Keep what the ordinary way found a relation to be. Any thread may tell."""
+        if len(self._columns) >= REMEMBERED:
+            self._columns.clear()
+        self._columns[relation] = (time.monotonic() + DESCRIBED_FOR_S, columns)
+
+    def columns(self, relation: str) -> tuple[Column, ...] | None:
+        until, columns = self._columns.get(relation, (0.0, None))
+        return columns if until > time.monotonic() else None
+
+    def learn(self, key: str, sql: str, found: Rows, count: int) -> None:
+        """Keep what the ordinary way found: `sql` was sent for the query `key`, and `count` rows came."""
+        values = tuple(_values(field.type) for field in found.schema)
+        fits = count <= SHORT and not found.open and self._dsn.tls in TLS and None not in values
+        until = time.monotonic() + DESCRIBED_FOR_S
+        plain = tuple(each for each in values if each is not None)
+        self._known[key] = Known(until, sql, found.schema, plain) if fits else Known(until)
+        self._known.move_to_end(key)
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    def knows(self, key: str) -> bool:
+        known = self._known.get(key)
+        return known is not None and known.schema is not None and known.until > time.monotonic()
+
+    async def read(self, key: str, values: Sequence[Any], context: Context, *, guarded: bool) -> Table | None:
+        """The rows of the query `key`; None: read them the ordinary way.
+
+        Guarded: the SQL is not ours, so it runs in a read-only transaction that is rolled back. The caller sets the
+        time limit. Raises BUDGET_EXCEEDED.
+        """
+        known = self._known.get(key)
+        if known is None or known.schema is None or known.until < time.monotonic():
+            return None
+        table = await self._table(known, values, context, guarded)
+        if table is None:
+            self._known[key] = Known(known.until)
+            return None
+        context.budget.spend_rows(table.num_rows)
+        size = table.nbytes
+        context.budget.spend_bytes(size)
+        context.note("pulled", rows=table.num_rows, bytes=size)
+        return Table.whole(table)
+
+    async def _table(self, known: Known, values: Sequence[Any], context: Context, guarded: bool) -> pa.Table | None:
+        import asyncpg  # type: ignore[import-untyped]
+        import pyarrow as pa
+
+        try:
+            async with context.pools.lease(self._key, self._open, _close) as lease:
+                try:
+                    rows = await lease.value.read(known.sql, values, guarded)
+                except BaseException:
+                    lease.discard()
+                    raise
+            columns = zip(*rows, strict=True) if rows else ((),) * len(known.values)
+            arrays = [
+                pa.array(read(column), field.type)
+                for read, column, field in zip(known.values, columns, known.schema or (), strict=True)
+            ]
+            return pa.Table.from_arrays(arrays, schema=known.schema)
+        except (NotShortError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, pa.ArrowException, ValueError):
+            return None
+
+    async def _open(self) -> Connection:
+        import asyncpg
+
+        settings = {"application_name": "jackfield", "default_transaction_read_only": "on"}
+        settings["standard_conforming_strings"] = "on"
+        if self._timeout_s is not None:
+            settings["statement_timeout"] = str(int((self._timeout_s + GRACE_S) * 1000))
+        dsn = self._dsn
+        # Whatever our own account has set for Postgres is not the connector's: nothing is left for it to fill in.
+        connection = await asyncpg.connect(
+            host=dsn.host,
+            port=dsn.port,
+            user=dsn.user or None,
+            password=dsn.password,
+            passfile="/dev/null/none",
+            database=dsn.database or dsn.user,
+            ssl=dsn.tls,
+            timeout=CONNECT_S,
+            statement_cache_size=0,
+            server_settings=settings,
+        )
+        return Connection(connection)
+
+
+class Connection:
+    """One connection with the statements that it has prepared."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._prepared: dict[str, Any] = {}
+
+    async def read(self, sql: str, values: Sequence[Any], guarded: bool) -> list[Any]:
+        """At most SHORT rows. Raises NotShortError when there are more."""
+        if guarded:
+            await self._connection.execute("BEGIN READ ONLY")
+            try:
+                return await self._fetched(sql, values)
+            finally:
+                await self._connection.execute("ROLLBACK")
+        return await self._fetched(sql, values)
+
+    async def _fetched(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        statement = self._prepared.get(sql)
+        if statement is None:
+            if len(self._prepared) >= PREPARED:
+                self._prepared.clear()
+            statement = self._prepared[sql] = await self._connection.prepare(sql)
+        # Outside of a transaction asyncpg offers all rows or one. Its own protocol takes a limit, in one round trip.
+        rows, _, is_complete = await self._connection._protocol.bind_execute(
+            statement._state, tuple(values), "", SHORT + 1, True, None
+        )
+        if not is_complete:
+            raise NotShortError
+        return list(rows)
+
+    async def close(self) -> None:
+        """Not by `terminate`, which would forget to cancel, at the server, a query that was cut off."""
+        await self._connection.close(timeout=CLOSE_S)
+
+
+async def _close(connection: Connection) -> None:
+    with suppress(Exception):
+        await connection.close()
+
+
+def _values(kind: pa.DataType) -> Values | None:
+    """How values that asyncpg gives become those of an Arrow type; None: not by us."""
+    import pyarrow as pa
+
+    for test, values in _BY_TYPE.items():
+        if getattr(pa.types, test)(kind):
+            return values
+    return None
+
+
+def _plain(column: Sequence[Any]) -> Sequence[Any]:
+    return column
+
+
+def _texts(column: Sequence[Any]) -> Sequence[Any]:
+    if all(value is None or type(value) is str for value in column):
+        return column
+    if all(value is None or isinstance(value, (str, UUID)) for value in column):
+        return [None if value is None else str(value) for value in column]
+    raise NotShortError
+
+
+def _decimals(column: Sequence[Any]) -> Sequence[Any]:
+    numbers = [None if value is None else Decimal(value) for value in column]
+    return [None if number is None or not number.is_finite() else number for number in numbers]
+
+
+def _times(column: Sequence[Any]) -> Sequence[Any]:
+    """asyncpg gives the ends of the calendar for Postgres' infinity, which is null here."""
+    if any(value is not None and value.year in (1, 9999) for value in column):
+        raise NotShortError
+    return column
+
+
+_BY_TYPE: Final[Mapping[str, Values]] = {
+    "is_boolean": _plain,
+    "is_integer": _plain,
+    "is_floating": _plain,
+    "is_string": _texts,
+    "is_decimal": _decimals,
+    "is_date": _times,
+    "is_timestamp": _times,
+}
