@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
+from typing import Final
 
 import click
 
@@ -51,6 +52,23 @@ def lint_page() -> str:
     return text(lines)
 
 
+MEMORY: Final = (
+    "",
+    "## Memory",
+    "",
+    "`sql.memory` bounds tables, joins, sorts and aggregates of all SQL in DuckDB together; they spill to disk. It",
+    "does not count one value while a function makes it. So `repeat`, `range`, `generate_series`, `list_resize` and",
+    "`array_resize` stop at 100,000 bytes or items, and `lpad`, `rpad` and `bitstring` at 32,767. In FROM, `range` and",
+    "`generate_series` give rows and have no such bound. A date and a text as the ends of one series want a cast",
+    "(`DATE '2026-12-31'`).",
+    "",
+    "What remains is a value made of other values: `replace` and `regexp_replace` of one long argument by another, a",
+    "lambda that gives a long text for each item, a text joined to itself again and again. Each can make gigabytes",
+    "before anything stops it. Where callers are not trusted, let such a tool's arguments be of an `enum`, and give the",
+    "process a memory limit of its own.",
+)
+
+
 def sql_page() -> str:
     lines = [
         "# SQL",
@@ -63,6 +81,7 @@ def sql_page() -> str:
         "that nobody sees outside of strings and quoted names; the type VARIANT; formats and fixed counts that make",
         f"one value too large; texts of more than {LONGEST:,} characters or {MOST_TOKENS:,} words and signs.",
     ]
+    lines += [*MEMORY]
     names = {"duckdb": "DuckDB", "postgres": "Postgres", "mysql": "MySQL and MariaDB"}
     for dialect, functions in FUNCTIONS.items():
         listed = ", ".join(f"`{each}`" for each in sorted(functions))
