@@ -64,8 +64,8 @@ MEMORY: Final = (
     "",
     "What remains is a value made of other values: `replace` and `regexp_replace` of one long argument by another, a",
     "lambda that gives a long text for each item, a text joined to itself again and again. Each can make gigabytes",
-    "before anything stops it. Where callers are not trusted, let such a tool's arguments be of an `enum`, and give the",
-    "process a memory limit of its own.",
+    "before anything stops it. Where callers are not trusted, let such a tool's arguments be of an `enum`, and give",
+    "the process a memory limit of its own.",
 )
 
 
