@@ -9,15 +9,18 @@ from urllib.parse import unquote, urlsplit
 
 LONGEST: Final = 48
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_IRREGULAR: Final = {"people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse"}
-_ALIKE: Final = frozenset(("series", "species", "news", "status", "address", "data", "sheep", "fish", "weather"))
+_IRREGULAR: Final = {
+    **{"people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse"},
+    **{"statuses": "status", "buses": "bus", "analyses": "analysis", "movies": "movie", "cookies": "cookie"},
+}
+_ALIKE: Final = frozenset(("series", "species", "news", "data", "sheep", "fish", "weather"))
 # Parts of an address that say nothing of what its records are.
 _EMPTY_SEGMENT: Final = re.compile(r"api|rest|public|json|v\d+(\.\d+)*|search|list|index|query|graphql", re.IGNORECASE)
 
 
 def identifier(text: str, otherwise: str = "rows") -> str:
     """`text` in snake case, as an id of a source, a tool or a parameter: `petIDs v2` → `pet_ids_v2`."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    plain = unicodedata.normalize("NFKD", text.replace("ß", "ss")).encode("ascii", "ignore").decode()
     plain = plain.replace("IDs", "Ids")
     words = re.sub(r"[^A-Za-z0-9]+", "_", _BOUNDARY.sub("_", plain)).strip("_").lower()
     if not words:
