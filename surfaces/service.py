@@ -24,7 +24,7 @@ from ..nodes.base import Client
 from ..nodes.blocking import in_thread
 from .app import App
 from .bulkheads import Bulkheads
-from .faults import not_found
+from .faults import internal_error, not_found
 from .lookup import workspace_paths
 from .served import Answer, Caller, Listener, Observer, ServedCall, told
 
@@ -163,6 +163,10 @@ class Service:
             with suppress(JackfieldError):  # nobody is there to be told that it was not recorded
                 self._end(call)
             raise
+        except Exception as bug:
+            call.error = internal_error(bug, f"the call of {call.name}")
+            self._end(call)
+            raise call.error from bug
         finally:
             self._under_way.discard(stopped)
             if isinstance(work, Coroutine):
