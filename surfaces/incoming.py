@@ -32,10 +32,13 @@ class Incoming:
         with self.path.open("rb") as file:
             return not any(part.removeprefix(MARK).strip() for part in iter(lambda: file.read(1 << 20), b""))
 
-    def digest(self) -> str:
-        """Of every byte, so that other rows are never taken for these."""
+    def scoped(self, idempotency_key: str) -> str:
+        """The key for these very bytes, read in this way: other rows are never taken for them."""
+        from ..engine.idempotency import scoped
+
         with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return scoped(idempotency_key, "save", {"rows": digest, "read_as": self.fields})
 
     def named(self, error: JackfieldError) -> JackfieldError:
         """The error as it is said to who gave the rows: by the name they know, and with the line that is not JSON."""

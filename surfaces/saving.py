@@ -84,11 +84,7 @@ async def save_file(app: App, file: Incoming, target: Target, *, idempotency_key
 
     Under one key the same file is written once, and another file is another write.
     """
-    from ..engine.idempotency import scoped
-
-    key = ""
-    if idempotency_key:
-        key = scoped(idempotency_key, "save", {"rows": await in_thread(file.digest), "read_as": file.fields})
+    key = await in_thread(lambda: file.scoped(idempotency_key)) if idempotency_key else ""
     source = Node("rows", "file", {"path": str(file.path), **file.fields})
     graph = save_graph(source, "rows", target.configuration)
     try:
