@@ -37,12 +37,17 @@ async def reporting(ctx: Context) -> AsyncIterator[Listener | None]:
             async for done, total, message in receive:
                 await ctx.session.report_progress(done, total, message or None)
 
+    failed: Exception | None = None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(forward)
         try:
             yield listen
+        except Exception as error:  # the group would wrap it, and nobody know it again
+            failed = error
         finally:
             send.close()
+    if failed is not None:
+        raise failed
 
 
 class _Reports:
