@@ -30,7 +30,6 @@ REMEMBERED: Final = 256
 PREPARED: Final = 64
 CONNECT_S: Final = 10.0
 CLOSE_S: Final = 1.0
-CLOSE_S: Final = 1.0
 # Their certificates are looked for elsewhere by asyncpg than by libpq.
 TLS: Final = ("disable", "prefer", "require")
 
