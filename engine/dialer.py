@@ -8,10 +8,13 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import anyio
 import httpcore2
+
+from ..nodes.blocking import in_thread
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 DialPolicy = Callable[[str, int, Sequence[Address]], None]  # raises JackfieldError SOURCE_BLOCKED to refuse
@@ -21,7 +24,14 @@ STAGGER_S = 0.25  # RFC 8305: the next address is tried beside one that has not 
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    """The addresses, by the system, which may take long to find that there are none: the few threads that event loops
+    keep for this are shared by all hosts, so it is asked in a thread of the caller's crowd."""
+    with suppress(ValueError):
+        return [str(ipaddress.ip_address(host))]
+    found = await in_thread(
+        lambda: socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP),
+        abandon=True,
+    )
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 

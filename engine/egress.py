@@ -34,7 +34,7 @@ class EgressSettings:
     """`max_body_bytes` counts decoded bytes and holds for every response, whatever a request asks."""
 
     connect_timeout_s: float = 5.0
-    max_connections: int = 100
+    max_connections: int = 1_000
     max_connections_per_host: int = 16
     keepalive_s: float = 15.0
     max_body_bytes: int = 256 << 20

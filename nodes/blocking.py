@@ -1,13 +1,16 @@
-"""Blocking calls in a worker thread that cancellation really ends."""
+"""Blocking calls in a worker thread that cancellation really ends.
+
+Threads are a resource that a sick upstream could use up: what is called within `crowd(name)` has threads of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from contextvars import copy_context
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -19,16 +22,29 @@ from .table import nothing
 T = TypeVar("T")
 MOST: Final = 40
 IDLE_S: Final = 10.0
+_CROWD: Final[ContextVar[str]] = ContextVar("jackfield_crowd", default="")
 
 
-async def in_thread(call: Callable[[], T], *, cancel: Callable[[], None] = nothing) -> T:
+async def in_thread(call: Callable[[], T], *, cancel: Callable[[], None] = nothing, abandon: bool = False) -> T:
     """Run `call` in a worker thread; when this task is cancelled, `cancel` makes the call return, and is waited for.
 
-    The error by which the driver then reports its own cancellation never replaces the task's cancellation.
+    The error by which the driver then reports its own cancellation never replaces the task's cancellation. A call that
+    nothing can end may be left behind with `abandon`: its thread stays taken until it returns.
     """
-    if cancel is nothing:
-        return await anyio.to_thread.run_sync(call)
-    return await WORKERS.run(call, cancel)
+    name = _CROWD.get()
+    if name or cancel is not nothing:
+        return await _workers(name).run(call, cancel, abandon=abandon)
+    return await anyio.to_thread.run_sync(call, abandon_on_cancel=abandon)
+
+
+@contextmanager
+def crowd(name: str) -> Iterator[None]:
+    """Within this block, and in tasks begun there, blocking calls run in threads that only this crowd uses."""
+    token = _CROWD.set(name)
+    try:
+        yield
+    finally:
+        _CROWD.reset(token)
 
 
 class _Job:
@@ -59,7 +75,7 @@ class Workers:
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._lock = threading.Lock()
 
-    async def run(self, call: Callable[[], T], cancel: Callable[[], None]) -> T:
+    async def run(self, call: Callable[[], T], cancel: Callable[[], None], *, abandon: bool = False) -> T:
         """See `in_thread`. A call that is cancelled while it waits for a thread is never made."""
         await anyio.lowlevel.checkpoint_if_cancelled()
         job = _Job(call)
@@ -74,7 +90,7 @@ class Workers:
         try:
             await job.future
         except asyncio.CancelledError:
-            await self._leave(job, cancel)
+            await self._leave(job, cancel, abandon)
             raise
         if job.error is not None:
             try:
@@ -84,10 +100,10 @@ class Workers:
         result: T = job.result
         return result
 
-    async def _leave(self, job: _Job, cancel: Callable[[], None]) -> None:
+    async def _leave(self, job: _Job, cancel: Callable[[], None], abandon: bool) -> None:
         with self._lock:
             job.call = None  # the thread that takes it now passes over it
-            if job.over or not job.begun:
+            if job.over or not job.begun or abandon:
                 return
             future = job.future = job.loop.create_future()  # the one that was waited for is cancelled
         cancel()
@@ -122,7 +138,14 @@ class Workers:
             del job, call
 
 
-WORKERS: Final = Workers()
+_crowds: Final[dict[str, Workers]] = {}
+
+
+def _workers(name: str) -> Workers:
+    found = _crowds.get(name)
+    if found is None:
+        found = _crowds[name] = Workers()
+    return found
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

@@ -21,7 +21,7 @@ from ..connectors.offer import Offer
 from ..connectors.watch import Watcher
 from ..graphs.errors import Code, JackfieldError
 from ..nodes.base import Client
-from ..nodes.blocking import in_thread
+from ..nodes.blocking import crowd, in_thread
 from .app import App
 from .bulkheads import Bulkheads
 from .faults import internal_error, not_found
@@ -198,18 +198,19 @@ class Service:
                 cursor = arguments.pop(CURSOR)
         call.follow(listener)
         async with self.bulkheads.slot(owner.slug):
-            result = await self.app.perform(
-                owner,
-                found,
-                arguments,
-                principal=call.caller.principal,
-                page=page,
-                cursor=None if cursor is None else str(cursor),
-                bounded=not whole,
-                idempotency_key=idempotency_key,
-                trail=call.trail,
-                client=client,
-            )
+            with crowd(owner.slug):  # a sick upstream must not use up the threads of others
+                result = await self.app.perform(
+                    owner,
+                    found,
+                    arguments,
+                    principal=call.caller.principal,
+                    page=page,
+                    cursor=None if cursor is None else str(cursor),
+                    bounded=not whole,
+                    idempotency_key=idempotency_key,
+                    trail=call.trail,
+                    client=client,
+                )
         rows = result.rows
         call.rows = None if rows is None else rows.num_rows
         if whole and rows is not None:

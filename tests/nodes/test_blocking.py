@@ -10,7 +10,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from jackfield.nodes.blocking import Workers, in_thread
+from jackfield.nodes.blocking import MOST, Workers, crowd, in_thread
 
 
 @pytest.mark.anyio
@@ -122,3 +122,48 @@ async def test_many_cancelled_calls_end_although_every_thread_is_taken() -> None
                 await anyio.sleep_forever()
             group.cancel_scope.cancel()
     assert told.is_set()
+
+
+@pytest.mark.anyio
+async def test_a_crowd_whose_calls_all_hang_takes_no_thread_of_another() -> None:
+    release, stuck = threading.Event(), threading.Semaphore(0)
+
+    def hang() -> None:
+        stuck.release()
+        release.wait(10)
+
+    async def sick(cancel: bool) -> None:
+        with crowd("sick"):
+            await (in_thread(hang, cancel=release.set) if cancel else in_thread(hang))
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            for number in range(100):
+                tasks.start_soon(sick, number % 2 == 0)
+            await anyio.to_thread.run_sync(lambda: [stuck.acquire(timeout=5) for _ in range(MOST)])
+            with anyio.fail_after(2), crowd("well"):
+                assert await in_thread(lambda: 5) == 5
+                assert await in_thread(lambda: 6, cancel=lambda: None) == 6
+            release.set()
+    finally:
+        release.set()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["", "some"])
+async def test_a_call_that_nothing_can_end_may_be_left_behind(name: str) -> None:
+    release, begun = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        begun.set()
+        release.wait(10)
+
+    try:
+        with anyio.fail_after(5), crowd(name):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(lambda: in_thread(hang, abandon=True))
+                await anyio.to_thread.run_sync(begun.wait)
+                tasks.cancel_scope.cancel()
+        assert not release.is_set()
+    finally:
+        release.set()
