@@ -1,4 +1,4 @@
-"""Values of an Arrow column as Python lists, read out of its buffers: pyarrow's own `to_pylist` takes five times as long.
+"""Values of an Arrow column as Python lists, read out of its buffers: `to_pylist` takes five times as long.
 
 Layouts are those of the Arrow Columnar Format, "Fixed-size Primitive Layout" and "Variable-size Binary Layout".
 """
