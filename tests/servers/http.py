@@ -9,16 +9,15 @@ A route is `"[METHOD ]/path/{name}"` (GET where no method is named) to a JSON va
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import uvicorn
-from servers.raw import listener
+from servers.threaded import ThreadedServer
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -80,19 +79,13 @@ class Hang:
         return Response()
 
 
-class HttpServer:
+class HttpServer(ThreadedServer):
     def __init__(self, routes: Mapping[str, Any]) -> None:
         self.requests: list[Seen] = []
-        self._socket = listener()
-        self.port: int = self._socket.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        super().__init__()
         app = Starlette(routes=[self._route(place, answer) for place, answer in routes.items()])
         config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
         self._server = uvicorn.Server(config)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     @property
     def last(self) -> Seen:
@@ -123,24 +116,11 @@ class HttpServer:
 
         return Route(path, endpoint, methods=[method or "GET"])
 
-    async def _serve(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+    async def begin(self) -> None:
         self._server.config.load()
         self._server.lifespan = self._server.config.lifespan_class(self._server.config)
-        await self._server.startup(sockets=[self._socket])
-        self._ready.set()
-        await self._stop.wait()
+        await self._server.startup(sockets=[self.socket])
+
+    async def end(self) -> None:
         self._server.force_exit = True  # a test may leave a request hanging; its task ends with the loop
-        await self._server.shutdown(sockets=[self._socket])
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._ready.wait(10), "the test server did not start"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._loop is not None
-        assert self._stop is not None
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
-        assert not self._thread.is_alive(), "the test server did not stop"
+        await self._server.shutdown(sockets=[self.socket])
