@@ -192,7 +192,7 @@ class Feed:
         }
 
     def _cleaner(self, call: ServedCall) -> Callable[[Event], dict[str, Any]]:
-        """Events as they may be shown: a failure holds its message as a node gave it, a plan the values it looks for."""
+        """Events as they may be shown: a failure holds its message as a node gave it, a scan the values it is for."""
         _, hidden = self._redaction.arguments(call.arguments, call.sensitive)
         values = bool(call.sensitive or hidden)
 

@@ -94,15 +94,19 @@ async def rows_answer(answer: Answer, format: str, name: str) -> Response:
     """All rows of an answer in one of the formats that are no JSON of ours. Raises for an answer that has none."""
     result = answer.result
     if result is None or result.table is None:
-        raise JackfieldError(
-            Code.VALIDATION_INVALID_PARAMS,
-            f"'{name}' gives no rows, so there is nothing to write as {format}.",
-            "Send `Accept: application/json`.",
-            {"parameter": "Accept"},
-        )
+        raise no_rows(name, format)
     file = await written(result.table, format)
     headers = {**_headers(answer), "content-disposition": f'attachment; filename="{_file_name(name)}.{format}"'}
     return StreamingResponse(chunks(file), 200, headers, FORMATS[format])
+
+
+def no_rows(name: str, format: str) -> JackfieldError:
+    return JackfieldError(
+        Code.VALIDATION_INVALID_PARAMS,
+        f"'{name}' gives no rows, so there is nothing to write as {format}.",
+        "Send `Accept: application/json`.",
+        {"parameter": "Accept"},
+    )
 
 
 def _headers(answer: Answer) -> dict[str, str]:

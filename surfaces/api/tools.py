@@ -25,6 +25,7 @@ from .calling import (
     RUN_HEADER,
     caller_of,
     json_answer,
+    no_rows,
     rows_answer,
     while_connected,
 )
@@ -178,8 +179,10 @@ async def run_tool(asked: Asked[Nothing, Run]) -> Response:
     name = asked.path["tool"]
     form = accepted(asked.request.headers.get("accept", ""))
     arguments = dict(asked.body.arguments)
+    offered = asked.service.offer.tools.get(name)
+    if form != "json" and offered is not None and offered.tool.writes:
+        raise no_rows(name, form)
     if asked.body.cursor is not None:
-        offered = asked.service.offer.tools.get(name)
         if offered is not None and not pages(offered.tool):
             raise JackfieldError(
                 Code.VALIDATION_INVALID_PARAMS,
