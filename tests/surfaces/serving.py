@@ -46,11 +46,21 @@ class Served:
 
 
 @asynccontextmanager
-async def served(path: Path, *, environment: dict[str, str] | None = None, **options: Any) -> AsyncIterator[Served]:
-    """`path` served over HTTP. `environment` holds settings; `options` go to the application."""
+async def served(
+    path: Path,
+    *,
+    environment: dict[str, str] | None = None,
+    variables: dict[str, str] | None = None,
+    bare: bool = False,
+    **options: Any,
+) -> AsyncIterator[Served]:
+    """`path` served over HTTP, or as a workspace with whatever it comes to hold (`bare`).
+
+    `environment` holds settings, `variables` what connectors may name; `options` go to the application.
+    """
     journal = Kept()
     folder = path.parent if path.suffix else path
-    app = App([path], settings=load(folder, environment or {}), variables={})
+    app = App([] if bare else [path], settings=load(folder, environment or {}), variables=variables or {})
     with socket.create_server(("127.0.0.1", 0)) as listener:
         async with Service(app, journal) as service, anyio.create_task_group() as tasks:
             config = uvicorn.Config(application(service, **options), log_level="error", timeout_graceful_shutdown=1)
