@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Collection, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, cast
 
 import anyio
 import uvicorn
-from anyio.abc import TaskGroup
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
@@ -23,7 +22,7 @@ from .draining import Draining
 from .principals import Authenticate, local_only
 from .refusals import Refusals
 
-ANSWER_S: Final = 2.0  # for answers of calls that were stopped to be written
+ANSWER_S: Final = 1.0  # for the answers of calls that were stopped
 LAST_S: Final = 2  # for connections to close
 HEADERS: Final = [
     ("x-content-type-options", "nosniff"),
@@ -57,22 +56,23 @@ class Serving:
         await self._asked.wait()
         self._draining.begin()
         self._server.close_door()
-        await self._unless_hurried(self._draining.idle, self._drain_s)
+        with anyio.move_on_after(self._drain_s):
+            await self._idle_or_hurried()
         self._service.stop_calls()
-        await self._unless_hurried(self._draining.idle, ANSWER_S)
+        with anyio.move_on_after(ANSWER_S):
+            await self._draining.idle()
         self._draining.cut_off()
         self._server.should_exit = True
 
-    async def _unless_hurried(self, wait: Callable[[], Any], seconds: float) -> None:
-        async def hurry(tasks: TaskGroup) -> None:
-            await self._hurried.wait()
-            tasks.cancel_scope.cancel()
+    async def _idle_or_hurried(self) -> None:
+        async with anyio.create_task_group() as tasks:
 
-        with anyio.move_on_after(seconds):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(hurry, tasks)
+            async def first(wait: Callable[[], Awaitable[Any]]) -> None:
                 await wait()
                 tasks.cancel_scope.cancel()
+
+            tasks.start_soon(first, self._hurried.wait)
+            tasks.start_soon(first, self._draining.idle)
 
 
 class _Server(uvicorn.Server):

@@ -80,26 +80,26 @@ class Listening:
             writer.write(data)
             return await read_reply(reader)
 
-    async def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
+    async def ask(self, method: str, path: str, body: bytes = b"", /, **headers: str) -> Reply:
         """The reply to a sound request with these headers, whose names are written with `_`. Empty: leave it out."""
         return await self.say(self.request(method, path, body, **headers))
 
-    def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
+    def request(self, method: str, path: str, body: bytes = b"", /, **headers: str) -> bytes:
         sent = {"host": f"127.0.0.1:{self.port}", **({"content-length": str(len(body))} if body else {})}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items() if value)]
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
-    async def post(self, document: Any, path: str = "/mcp", **headers: str) -> Reply:
+    async def post(self, document: Any, path: str = "/mcp", /, **headers: str) -> Reply:
         """The reply to an MCP message; bytes are sent as they are."""
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
         return await self.ask("POST", path, body, **{**MCP_HEADERS, **headers})
 
-    async def call(self, name: str, arguments: Any, number: int = 1, **headers: str) -> Reply:
+    async def call(self, name: str, arguments: Any, number: int = 1, /, **headers: str) -> Reply:
         """`tools/call` of the stateless era."""
         return await self.say(self.request_of(name, arguments, number, **headers))
 
-    def request_of(self, name: str, arguments: Any, number: int = 1, **headers: str) -> bytes:
+    def request_of(self, name: str, arguments: Any, number: int = 1, /, **headers: str) -> bytes:
         """The bytes of such a call."""
         body = json.dumps(call(name, arguments, number)).encode()
         given = {"mcp_method": "tools/call", "mcp_name": name, "mcp_protocol_version": VERSION, **MCP_HEADERS}

@@ -48,13 +48,12 @@ async def test_mcp_06_a_session_of_alice_is_unknown_to_bob(here: Listening) -> N
     session = await session_of(here, authorization="Bearer a-token")
     named = {"mcp_session_id": session, "mcp_protocol_version": "2025-11-25"}
     unknown = {**named, "mcp_session_id": "0" * 32}
-    for ask in (
-        lambda given: here.post(LIST, **given, authorization="Bearer b-token"),
-        lambda given: here.ask("DELETE", "/mcp", **given, authorization="Bearer b-token"),
-        lambda given: here.ask("GET", "/mcp", **given, authorization="Bearer b-token", accept="text/event-stream"),
-        lambda given: here.post(LIST, "/v1/mcp", **given, authorization="Bearer b-token"),
-    ):
-        foreign, missing = await ask(named), await ask(unknown)
+    bob = {"authorization": "Bearer b-token", "accept": "application/json, text/event-stream"}
+    body = json.dumps(LIST).encode()
+    for method, path in (("POST", "/mcp"), ("DELETE", "/mcp"), ("GET", "/mcp"), ("POST", "/v1/mcp")):
+        sent = (body if method == "POST" else b"", bob | {"content_type": "application/json"})
+        foreign = await here.ask(method, path, sent[0], **sent[1], **named)
+        missing = await here.ask(method, path, sent[0], **sent[1], **unknown)
         assert (foreign.status, foreign.body) == (404, missing.body)
         assert {**foreign.headers, "date": ""} == {**missing.headers, "date": ""}
     assert (await here.post(LIST, **named, authorization="Bearer a-token")).status == 200
@@ -99,7 +98,7 @@ def test_by_default_this_machine_is_local_and_nobody_else_is_anybody() -> None:
 ])  # fmt: skip
 async def test_mcp_04_headers_that_say_otherwise_than_the_body_are_400(tmp_path: Path, headers: dict[str, str]) -> None:
     async with listening(zoo(tmp_path)) as here:
-        reply = await here.call("list_animals", {}, **headers)
+        reply = await here.call("list_animals", {}, 1, **headers)
         assert reply.status == 400
         assert reply.json["error"]["code"] == -32020
         assert [line for line in here.lines if line["decision"] == "allowed"] == []
