@@ -42,8 +42,25 @@ def answer_schema(tool: Tool, sources: Mapping[str, Source]) -> Mapping[str, Jso
         columns = _columns(tool, sources)
         return None if columns is None else _result(_row(columns))
     if given.get("type") == "array":
-        return _result(given.get("items") or {})
-    return given if "rows" in (given.get("properties") or {}) else _result(given)
+        return _result(_as_answered(given.get("items") or {}))
+    whole = given.get("properties") or {}
+    if "rows" not in whole:
+        return _result(_as_answered(given))
+    rows = {**whole["rows"], "items": _as_answered(whole["rows"].get("items") or {})}
+    return {**given, "properties": {**whole, "rows": rows}}
+
+
+def _as_answered(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The author's row, whose columns may also be null, and numbers text where JSON cannot hold them."""
+    columns = {name: _column(schema) for name, schema in (row.get("properties") or {}).items()}
+    return {**row, "properties": columns} if columns else dict(row)
+
+
+def _column(schema: Any) -> Any:
+    word = schema.get("type") if isinstance(schema, Mapping) and "enum" not in schema else None
+    if not isinstance(word, str):
+        return schema
+    return {**schema, "type": [word, *(("string",) if word in ("integer", "number") else ()), "null"]}
 
 
 def _result(row: Mapping[str, Json]) -> dict[str, Json]:

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 
+from ...connectors.model import Tool
 from ...graphs.errors import JackfieldError
 from ..served import Answer
 from ..whole_results import result_id
 from .blocks import content_of
+from .fitting import fitted, fitted_content, whole_link
 
 RESULT_URI = "jackfield://results/"
+Keep = Callable[[str], Awaitable[str]]
 
 
-def tool_result(answer: Answer) -> CallToolResult:
-    """`structured_content` is an object, as MCP demands: a bare value stands under `result`.
+async def tool_result(
+    answer: Answer, keep: Keep, tool: Tool | None = None, arguments: Mapping[str, Any] | None = None
+) -> CallToolResult:
+    """`structured_content` is an object, as MCP demands: a bare value stands under `result`. `tool`: of a connector.
 
-    A graph may make the content itself; its other outputs are then what is structured.
+    A graph may make the content itself; its other outputs are then what is structured. What does not fit is cut, and
+    kept whole by `keep`, which gives the name to read it by.
     """
-    body: Any = answer.body
-    if (made := content_of(body)) is not None:
+    if (made := content_of(answer.body)) is not None:
         blocks, rest = made
+        whole = None
+        if tool is not None:
+            blocks, whole = fitted_content(blocks, tool.result.max_bytes)
+        if whole is not None:
+            blocks.append(whole_link(RESULT_URI + await keep(whole), "All of the content, uncut."))
         return CallToolResult(content=blocks, structured_content=rest or None)
-    text = answer.text
-    if not isinstance(body, dict):
-        body = {"result": body}
-        text = msgspec.json.encode(body).decode()
-    content: list[ContentBlock] = [TextContent(type="text", text=text)]
-    link = whole_result(answer)
-    if link is not None:
+    fit = fitted(answer, tool, arguments or {})
+    content: list[ContentBlock] = [TextContent(type="text", text=fit.text)]
+    if fit.whole is not None:
+        content.append(whole_link(RESULT_URI + await keep(fit.whole), "The whole answer, uncut."))
+    elif (link := all_rows(answer)) is not None:
         content.append(link)
-    return CallToolResult(content=content, structured_content=body)
+    return CallToolResult(content=content, structured_content=fit.body)
 
 
 def error_result(error: JackfieldError) -> CallToolResult:
@@ -42,18 +51,12 @@ def error_result(error: JackfieldError) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=body, is_error=True)
 
 
-def whole_result(answer: Answer) -> ResourceLink | None:
-    """Where the whole of a longer answer can be read, while it is kept."""
+def all_rows(answer: Answer) -> ResourceLink | None:
+    """Where all rows of a longer answer can be read, while they are kept."""
     page = None if answer.result is None else answer.result.page
     name = result_id(page)
     if page is None or name is None:
         return None
     total = f"{page.total_rows} rows" if page.total_rows is not None else "all rows that were found"
-    return ResourceLink(
-        type="resource_link",
-        uri=f"{RESULT_URI}{name}",
-        name=f"result-{name[:8]}",
-        title="The whole result",
-        description=f"The whole result, {total}. Add ?format=csv, arrow or parquet for another form.",
-        mime_type="application/json",
-    )
+    what = f"The whole result, {total}. Add ?format=csv, arrow or parquet for another form."
+    return whole_link(RESULT_URI + name, what)

@@ -1,4 +1,4 @@
-"""The whole of an answer that was cut to a page: `jackfield://results/{id}`, in the format that is asked for."""
+"""The whole of an answer that was cut: `jackfield://results/{id}`, rows in the format that is asked for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from urllib.parse import parse_qs
 
 from mcp_types import Resource, ResourceTemplate
 
+from ...engine.kept_values import NAME as VALUE_NAME
+from ...engine.kept_values import ValueStore
 from ...nodes.base import Client
+from ...nodes.blocking import in_thread
 from ..app import App
 from ..served import Caller
 from ..whole_results import FORMATS, encoded, read, require_format
@@ -22,8 +25,9 @@ AS_TEXT: Final = ("json", "csv", "ndjson")
 class Results:
     """A result is read by whom it was given to, until its time is over. None is listed: answers link to theirs."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, values: ValueStore) -> None:
         self._app = app
+        self._values = values
 
     def resources(self) -> Iterable[Resource]:
         return ()
@@ -46,6 +50,10 @@ class Results:
             return None
         name, _, query = uri.removeprefix(RESULT_URI).partition("?")
         wanted = require_format(parse_qs(query).get("format", ["json"])[-1])
+        if VALUE_NAME.fullmatch(name):
+            return text_contents(
+                uri, await in_thread(lambda: self._values.read(name, caller.principal)), FORMATS["json"]
+            )
         data = await encoded(await read(self._app, name, caller.principal), wanted)
         if wanted in AS_TEXT:
             return text_contents(uri, data.decode(), FORMATS[wanted])

@@ -11,6 +11,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp_types import PaginatedRequestParams, SetLevelRequestParams
 
+from ...engine.kept_values import ValueStore
 from ..service import Service
 from .bugs import told_by_id
 from .completion import Completions
@@ -62,10 +63,11 @@ class JackfieldServer(Server[Any]):
 def build(service: Service) -> JackfieldServer:
     """A server of what `service` offers, at whatever moment it is asked."""
     levels = LogLevels()
-    tools = Tools(service, levels)
+    values = ValueStore(service.app.settings.state / "results", ttl_s=service.app.settings["result.ttl_s"])
+    tools = Tools(service, levels, values)
     prompts = Prompts(service, levels)
     skills = SkillFolders(service)
-    shelves = (Documents(), Connectors(service), skills, Results(service.app), Declared(service))
+    shelves = (Documents(), Connectors(service), skills, Results(service.app, values), Declared(service))
     resources = Resources(shelves, levels)
     subscriptions = Subscriptions(service)
     server = JackfieldServer(

@@ -17,16 +17,20 @@ from mcp_types import (
 )
 from mcp_types import Tool as McpTool
 
+from ...connectors.model import Tool
 from ...connectors.offer import Offer, OfferedTool
+from ...engine.kept_values import ValueStore
 from ...graphs.errors import Code, JackfieldError
+from ...nodes.blocking import in_thread
 from ..platform.serving import Platform
 from ..platform.tool import PlatformTool
 from ..served import Caller
 from ..service import CURSOR, Service, pages
 from ..signatures import as_mcp
-from .answers import error_result, tool_result
+from .answers import Keep, error_result, tool_result
 from .asking import client_of
 from .callers import Context, caller_of
+from .fitting import CUT_SCHEMA
 from .listing import page_of
 from .log_levels import LogLevels
 from .progress import reporting
@@ -37,9 +41,10 @@ CURSOR_SCHEMA: Final = {"type": "string", "description": "next_cursor of an earl
 class Tools:
     """The handlers of one server."""
 
-    def __init__(self, service: Service, levels: LogLevels) -> None:
+    def __init__(self, service: Service, levels: LogLevels, values: ValueStore) -> None:
         self._service = service
         self._levels = levels
+        self._values = values
         self._platform = Platform(service)
         self._held = _listing(service.offer)
 
@@ -55,24 +60,28 @@ class Tools:
         if params.name in self._platform.offered(caller.principal):
             return await self._call_platform(caller, params)
         client = client_of(ctx, params, self._levels)
+        arguments = params.arguments or {}
+        offered = self._service.offer.tools.get(params.name)
         try:
             async with reporting(ctx) as listener:
-                answer = await self._service.call(
-                    caller, params.name, params.arguments or {}, listener=listener, client=client
-                )
+                answer = await self._service.call(caller, params.name, arguments, listener=listener, client=client)
         except JackfieldError as error:
             if (asked := client.unanswered(error)) is not None:
                 return asked
-            if error.code is Code.TOOL_NOT_FOUND and params.name not in self._service.offer.tools:
+            if error.code is Code.TOOL_NOT_FOUND and offered is None:
                 raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}. {error.hint}".strip()) from None
             return error_result(error)
-        return tool_result(answer)
+        return await tool_result(answer, self._keep(caller), None if offered is None else offered.tool, arguments)
 
     async def _call_platform(self, caller: Caller, params: CallToolRequestParams) -> CallToolResult:
         try:
-            return tool_result(await self._platform.call(caller, params.name, params.arguments or {}))
+            answer = await self._platform.call(caller, params.name, params.arguments or {})
         except JackfieldError as error:
             return error_result(error)
+        return await tool_result(answer, self._keep(caller))
+
+    def _keep(self, caller: Caller) -> Keep:
+        return lambda text: in_thread(lambda: self._values.keep(text, caller.principal))
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         own = self._platform.offered().get(name)
@@ -116,9 +125,18 @@ def _platform_entry(tool: PlatformTool) -> McpTool:
 def entry_of(offered: OfferedTool) -> dict[str, Any]:
     """The entry of `tools/list`. A tool whose answer may have pages takes the cursor of an earlier answer."""
     entry = {**as_mcp(offered.tool), "name": offered.name}
+    if "outputSchema" in entry:
+        entry["outputSchema"] = _answerable(entry["outputSchema"], offered.tool)
     if pages(offered.tool):
         schema = entry["inputSchema"]
         entry["inputSchema"] = {
             **schema, "properties": {**(schema.get("properties") or {}), CURSOR: CURSOR_SCHEMA}
         }  # fmt: skip
     return entry
+
+
+def _answerable(schema: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
+    """What holds for every answer of the tool, also for one that was cut."""
+    if tool.category == "READ" and "rows" in (schema.get("properties") or {}):
+        return {name: value for name, value in schema.items() if name != "additionalProperties"}
+    return {"type": "object", "anyOf": [schema, CUT_SCHEMA]}

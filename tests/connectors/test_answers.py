@@ -67,7 +67,7 @@ def test_the_rows_of_one_source_have_its_declared_columns(tmp_path: Path) -> Non
     ids=["a row", "rows", "the object"],
 )
 def test_what_the_author_says_is_taken_as_a_row_as_rows_or_as_the_object(tmp_path: Path, given: Any) -> None:
-    assert row(tmp_path, put("tools/0/output_schema", given)) == {"id": {"type": "integer"}}
+    assert row(tmp_path, put("tools/0/output_schema", given)) == {"id": INT}
 
 
 def test_only_reading_tools_are_described_unasked(tmp_path: Path) -> None:
