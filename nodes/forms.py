@@ -70,7 +70,8 @@ def filled_in(schema: Mapping[str, Json], content: Json, node: str) -> dict[str,
         message = f"The answer to node '{node}' does not fit its form: {error.message}"
         raise JackfieldError(error.code, message, error.hint, {**error.details, "node": node}) from None
     defaults = {name: field["default"] for name, field in properties.items() if "default" in field}
-    return {**defaults, **given}
+    known = {name: given.get(name, defaults.get(name)) for name in properties if name in given or name in defaults}
+    return {**known, **given}
 
 
 def _plain(field: Mapping[str, Json]) -> Mapping[str, Json]:

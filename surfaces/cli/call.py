@@ -12,6 +12,7 @@ from ...nodes.blocking import in_thread
 from ..answers import CallResult
 from ..facts import by_node, duration, seconds_of
 from .arguments import read_arguments
+from .asking import Terminal, asks
 from .failures import errors_as_json
 from .progress import progress
 from .rows import FORMATS, STREAMED, format_for, write_json, write_rows, write_stream
@@ -54,7 +55,7 @@ def command(
 
     async def main() -> None:
         async with app:
-            with progress(quiet=quiet) as listener:
+            with progress(quiet=quiet, bars=not asks(found.graph)) as listener:
                 result = await app.call(
                     owner.slug,
                     tool,
@@ -67,6 +68,7 @@ def command(
                     fresh=no_cache,
                     idempotency_key=idempotency_key,
                     listener=listener,
+                    client=Terminal(quiet=quiet),
                 )
                 written = await give(result, chosen, output)
             if not quiet:

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def progress(*, quiet: bool = False, lines: bool = False) -> Iterator[Listener | None]:
-    """A listener for a run while the block lasts. `lines`: name each node that finishes, also without a terminal."""
+def progress(*, quiet: bool = False, lines: bool = False, bars: bool = True) -> Iterator[Listener | None]:
+    """A listener for a run while the block lasts. `lines`: name each node that finishes, also without a terminal.
+
+    Without `bars` a terminal is as any other place to write to.
+    """
     if quiet:
         yield None
-    elif sys.stderr.isatty():
+    elif bars and sys.stderr.isatty():
         with _bars(lines) as listener:
             yield listener
     elif lines:

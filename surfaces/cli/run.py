@@ -13,6 +13,7 @@ from ...nodes.table import Table
 from ..answers import CallResult, explained, read_whole, was_capped
 from ..app import App
 from .arguments import read_arguments
+from .asking import Terminal, asks
 from .call import give, said
 from .failures import errors_as_json
 from .progress import progress
@@ -51,7 +52,7 @@ def command(
 
     async def main() -> None:
         async with app:
-            with progress(quiet=quiet, lines=True) as listener:
+            with progress(quiet=quiet, lines=True, bars=not asks(found.graph)) as listener:
                 run = await app.run(
                     found.graph,
                     given,
@@ -59,6 +60,7 @@ def command(
                     timeout_s=timeout,
                     fresh=no_cache,
                     listener=listener,
+                    client=Terminal(quiet=quiet),
                     stream=output is not None and chosen in STREAMED,
                 )
                 values = [(node, held) for node, outputs in run.outputs for held in [dict(outputs)]]

@@ -52,7 +52,7 @@ async def test_what_he_reads_may_come_by_wire() -> None:
 async def test_fields_that_were_left_out_take_their_defaults() -> None:
     person = Person({"who": {"action": "accept", "content": {"titled": "x", "several": ["q"]}}})
     done = await run(asking({"message": "?", "schema": CHOICES}), person)
-    assert done.values["content"] == {"kind": "usual", "titled": "x", "several": ["q"]}
+    assert done.values["content"] == {"titled": "x", "several": ["q"], "kind": "usual"}
 
 
 @pytest.mark.parametrize(
