@@ -198,7 +198,7 @@ async def test_a_tool_whose_arguments_nobody_gives_is_told_as_not_called(tmp_pat
 
 
 async def test_tools_that_write_are_not_called_by_a_deployment(tmp_path: Path) -> None:
-    write = {**TOOL, "id": "save_animals", "category": "WRITE", "description": "Write the animals of the zoo into a file.",
+    write = {**TOOL, "id": "save_animals", "category": "WRITE", "description": "Write animals into a file.",
              "sql": "SELECT id FROM animals", "save": {"to": "out"}}  # fmt: skip
     text = connector(tools=[write], saves=[{"id": "out", "type": "csv", "path": "./out.csv"}])
     async with workbench(tmp_path) as bench:
