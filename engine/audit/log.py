@@ -7,6 +7,8 @@ run, those that read unless the workspace lets them go on.
 from __future__ import annotations
 
 import calendar
+import logging
+import math
 import os
 import stat
 import threading
@@ -23,6 +25,7 @@ from .opening import Opened, Position, open_audit
 from .places import CURRENT, rotated_name
 from .redaction import MAX_ARGS_BYTES, Redaction, no_secrets
 
+logger: Final = logging.getLogger(__name__)
 MAX_BYTES: Final = 64 * 2**20
 DAY_S: Final = 86_400
 MOST_KEPT: Final = 1_000  # lines in memory while none can be written
@@ -69,7 +72,8 @@ class AuditLog:
         self._known: Position | None = None
         self._day = 0
         self._fault = NOT_OPEN
-        self._tried = -retry_s
+        self._tried = -math.inf
+        self._told = ""  # the fault that was told last, while it lasts
         self._waiting: deque[tuple[str, Line]] = deque()
         self._settling: list[threading.Thread] = []
 
@@ -91,9 +95,13 @@ class AuditLog:
     def close(self) -> None:
         """Put what was written onto the disk and give up the lock. Lines that still wait are gone, and counted."""
         if self._waiting:
+            self._tried = -math.inf
             self._is_up()
-        if self._opened is not None and self._opened.log >= 0:
+        if self._waiting:
+            self._tell(f"{len(self._waiting)} lines of the audit could not be written, and are gone.")
+        if self._opened is not None:
             _sync(self._opened.log)
+            _sync(self._opened.head)
         self._shut()
         for thread in self._settling:
             thread.join()
@@ -220,6 +228,7 @@ class AuditLog:
         if now - self._tried < self._retry_s:
             return False
         self._tried = now
+        waited = len(self._waiting)
         try:
             self._open()
             while self._waiting and not self._fault:
@@ -228,7 +237,12 @@ class AuditLog:
                 self._waiting.popleft()
         except (OSError, JackfieldError) as error:
             self._fail(_reason(error) if isinstance(error, OSError) else error.message.rstrip("."))
-        return not self._fault
+        if self._fault:
+            return False
+        lost = f"; {self.lost} more were given up" if self.lost else ""
+        self._tell(f"The audit is written again: {waited} lines that waited are in it{lost}.")
+        self._told = ""
+        return True
 
     def _open(self) -> None:
         self._shut()
@@ -247,11 +261,17 @@ class AuditLog:
             self._opened = None
 
     def _fail(self, reason: str) -> None:
-        if not self._fault:
-            self.notes.append(f"The audit cannot be written: {reason}.")
+        if reason != self._told:
+            self._tell(f"The audit cannot be written: {reason}.")
+            self._told = reason
         self._fault = reason
         self._tried = time.monotonic()
         self._shut()
+
+    def _tell(self, note: str) -> None:
+        """Tell the operator of what happens while calls are recorded."""
+        self.notes.append(note)
+        logger.warning(note)
 
     def _unavailable(self, where: str = "") -> JackfieldError:
         return JackfieldError(

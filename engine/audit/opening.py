@@ -147,6 +147,8 @@ def _go_on(opened: Opened, last: bytes | None, head: Head | None, known: Positio
     link = link_of(last) if last is not None else None
     ends = Position(link.seq, line_hash(last)) if link is not None and last is not None else None
     if known is not None:
+        if last is None:
+            ends = Position(0, START)
         if ends != known and os.path.lexists(opened.folder / CURRENT):
             raise JackfieldError(Code.AUDIT_UNAVAILABLE, f"{CURRENT} is not the file that was written.")
         if ends != known:

@@ -137,7 +137,9 @@ def test_aud_07_an_answer_that_cannot_be_recorded_is_not_given(tmp_path: Path) -
         assert log.waiting == 2
 
 
-def test_it_goes_on_when_the_file_is_back_and_what_waited_is_written_with_its_own_time(tmp_path: Path) -> None:
+def test_it_goes_on_when_the_file_is_back_and_what_waited_is_written_with_its_own_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = tmp_path / "audit"
     now = [1_800_000_000.0]
     with AuditLog(folder, read_without=True, retry_s=0, clock=lambda: now[0]) as log:
@@ -145,9 +147,15 @@ def test_it_goes_on_when_the_file_is_back_and_what_waited_is_written_with_its_ow
         folder.rename(tmp_path / "aside")
         log.append(a_line(2))
         now[0] += 60
+        for _ in range(3):
+            log.require("READ")
         (tmp_path / "aside").rename(folder)
         assert log.append(a_line(3)) == 3
         assert log.waiting == 0
+    assert [record.getMessage() for record in caplog.records] == [
+        "The audit cannot be written: No such file or directory.",
+        "The audit is written again: 1 lines that waited are in it.",
+    ], "each is told once"
     lines = read(folder)
     assert [line["rows"] for line in lines] == [1, 2, 3]
     assert [line["ts"][14:16] for line in lines] == ["00", "00", "01"]
@@ -164,7 +172,7 @@ def test_a_folder_that_was_emptied_goes_on_where_it_ended_so_that_the_loss_shows
         folder.mkdir()
         log.require("WRITE")
         assert log.append(a_line(2)) == 2
-        assert "a new one goes on at line 2" in log.notes[-1]
+        assert any("a new one goes on at line 2" in note for note in log.notes)
     fault = verify(folder).fault
     assert fault is not None
     assert fault.found == "The audit begins with line 2."
@@ -182,6 +190,16 @@ def test_a_file_that_was_replaced_is_not_written_to(tmp_path: Path) -> None:
             with pytest.raises(JackfieldError, match="is not the file that was written"):
                 log.require("WRITE")
         assert (folder / "audit.log").read_bytes() == content
+
+
+def test_what_waits_is_written_at_the_latest_when_the_log_is_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    with AuditLog(folder, read_without=True) as log:
+        folder.rename(tmp_path / "aside")
+        log.append(a_line(1))
+        (tmp_path / "aside").rename(folder)
+    assert [line["rows"] for line in read(folder)] == [1]
+    assert log.lost == 0
 
 
 def test_only_so_many_lines_wait_and_those_given_up_are_counted(tmp_path: Path) -> None:
