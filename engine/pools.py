@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import anyio
 
@@ -28,6 +28,12 @@ class PoolSettings:
     age_s: float = 1800.0
     wait_s: float = 10.0
     close_s: float = 2.0
+
+
+class PoolCounts(NamedTuple):
+    leased: int
+    idle: int
+    waiting: int
 
 
 @dataclass(slots=True)
@@ -129,6 +135,15 @@ class KeyedPools:
             pool.idle.clear()
         for resource in idle:
             await self._shut(resource.close, resource.value)
+
+    def counts(self) -> PoolCounts:
+        """How many resources of all keys are leased and idle, and how many lessees wait."""
+        size, pools = self._settings.size, self._pools.values()
+        return PoolCounts(
+            sum(size - pool.free for pool in pools),
+            sum(len(pool.idle) for pool in pools),
+            sum(len(pool.waiting) for pool in pools),
+        )
 
     def idle(self, key: str) -> int:
         return len(self._pools[key].idle) if key in self._pools else 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .feed import Feed
+from .measuring import Measuring, metrics_route
 from .sessions import Sessions
 
 if TYPE_CHECKING:
@@ -24,24 +25,28 @@ class Observing:
     service: Service
     feed: Feed
     sessions: Sessions
+    measuring: Measuring
 
     def routes(self) -> tuple[BaseRoute, ...]:
-        """The runtime API."""
+        """The runtime API and /metrics."""
         from .api.routes import routes
 
-        return routes(self.service, self.feed, self.sessions)
+        return (
+            *routes(self.service, self.feed, self.sessions),
+            metrics_route(self.service, self.measuring, self.feed),
+        )
 
 
 @asynccontextmanager
 async def observed(service: Service) -> AsyncIterator[Observing]:
     """Observers of the open `service` while the block lasts."""
-    found = Observing(service, Feed(service.app.secrets.redact), Sessions())
+    found = Observing(service, Feed(service.app.secrets.redact), Sessions(), Measuring())
 
     async def changed(catalog: Catalog) -> None:
         found.feed.catalog_changed(len(catalog.connectors), len(catalog.offer.tools), len(catalog.findings))
 
     before = service.observers
-    service.observers = (*before, found.sessions, found.feed)
+    service.observers = (*before, found.measuring, found.sessions, found.feed)
     service.follow(changed)
     try:
         yield found
