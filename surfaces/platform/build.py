@@ -10,7 +10,6 @@ from ...connectors.discovery import naming
 from ...connectors.discovery.found import Found
 from ...connectors.drafting.document import FIRST, cases_of, document_of, next_version, text_of
 from ...connectors.drafting.tools import tools_of
-from ...connectors.lint import lint
 from ...connectors.masking import SECRET_CODES, masked
 from ...connectors.offer import offer_of
 from ...connectors.reading import read_text
@@ -22,7 +21,7 @@ from .bench import CONNECTORS, DRAFTS, Bench
 from .configuration import KINDS, native_source
 from .discover import found_in
 from .drafts import Draft, cases_file, draft_file, encoded
-from .lint import LINT_ANSWER, report
+from .lint import LINT_ANSWER, linted, report
 from .tool import PlatformTool, answer_of, hints, object_of
 
 MORE: Final = ("skills", "saves")
@@ -49,7 +48,7 @@ async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dic
         draft = written(arguments["version"] or FIRST, True)
     if arguments["version"] is None:
         draft = _versioned(bench, slug, draft, lambda version: written(version, "prefix" in json.loads(draft.text)))
-    findings = lint(draft.text, path=draft.path)
+    findings = await linted(draft)
     _refuse_secrets(findings)
     files.write(bench.workspace, draft_file(bench, slug), encoded(draft.text))
     suite = cases_of(arguments["name"], slug, found, tools)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
+
 from ...connectors.evals import Suite, SuiteResult
-from ...connectors.lint import lint
 from ...connectors.model import Connector
 from ...connectors.offer import offer_of
 from ...connectors.versions import changed_without_bump
@@ -34,7 +35,7 @@ from .drafts import (
     suites_for,
 )
 from .evaluate import judged
-from .lint import report
+from .lint import linted, report
 from .smoke import Smoked, smoked
 from .tool import PlatformTool, answer_of, hints, object_of
 
@@ -58,7 +59,7 @@ class Checked:
 
 async def _deploy(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
     draft = chosen(bench, arguments)
-    findings = lint(draft.text, path=draft.path)
+    findings = await linted(draft)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         return _answer(draft, None, findings, Checked([_lint_errors(errors, draft)]))
@@ -70,7 +71,8 @@ async def _deploy(bench: Bench, arguments: Mapping[str, Any], principal: str) ->
     checked = await _checked(bench, connector, target, suites, principal)
     if not checked.blocks:
         cases = arguments["eval"] if arguments["eval"] is not None else draft.cases
-        blocked = await _go_live(bench, draft, connector, cases)
+        with anyio.CancelScope(shield=True):  # half of it would leave other files than what is served
+            blocked = await _go_live(bench, draft, connector, cases)
         if blocked is not None:
             checked.blocks.append(blocked)
         elif draft.is_draft:
@@ -171,7 +173,7 @@ async def _go_live(bench: Bench, draft: Draft, connector: Connector, cases: str 
         await bench.publish()
         if _is_live(bench, connector):
             return None
-    except BaseException:
+    except Exception:
         _put_back(bench, before)
         raise
     _put_back(bench, before)

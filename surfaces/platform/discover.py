@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import anyio
+
 from ...connectors.discovery.found import Found
+from ...graphs.errors import Code, JackfieldError
 from ...graphs.model import Json
 from .bench import Bench
 from .configuration import KINDS, native_source
@@ -14,6 +17,7 @@ from .discover_file import discover_file
 from .discover_rest import discover_rest
 from .tool import PlatformTool, answer_of, hints, object_of
 
+PATIENCE_S: Final = 120.0
 COLUMNS: Final[Mapping[str, Json]] = {
     "type": "array",
     "items": {"type": "object", "properties": {"name": {"type": "string"}, "type": {"type": "string"}}},
@@ -40,7 +44,14 @@ async def found_in(bench: Bench, source: dict[str, Json]) -> list[Found]:
 
 async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
     name = arguments["name"] or ""
-    found = await discovered(bench, arguments["source_type"], arguments["config"], name)
+    with anyio.move_on_after(PATIENCE_S) as patience:
+        found = await discovered(bench, arguments["source_type"], arguments["config"], name)
+    if patience.cancelled_caught:
+        raise JackfieldError(
+            Code.SOURCE_TIMEOUT,
+            f"The source was not looked at to the end in {PATIENCE_S:.0f} s.",
+            "Name one table or one address: less is looked at then.",
+        )
     for one in found:
         bench.remember(principal, one)
     if len(found) == 1:

@@ -10,6 +10,7 @@ from ...connectors.quality import quality
 from ...connectors.reading import read_text
 from ...graphs.findings import Finding, Severity
 from ...graphs.model import Json
+from ...nodes.blocking import in_thread
 from .bench import Bench
 from .drafts import SUBJECT, Draft, chosen
 from .tool import PlatformTool, answer_of, hints, object_of
@@ -25,7 +26,12 @@ PRINCIPLES: Final = (
 
 async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
     draft = chosen(bench, arguments)
-    return report(draft, lint(draft.text, path=draft.path))
+    return report(draft, await linted(draft))
+
+
+async def linted(draft: Draft) -> tuple[Finding, ...]:
+    """All findings about a draft, made in a thread: reading much SQL takes a while."""
+    return await in_thread(lambda: lint(draft.text, path=draft.path))
 
 
 def report(draft: Draft, findings: Sequence[Finding]) -> dict[str, Json]:

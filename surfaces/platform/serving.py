@@ -36,7 +36,11 @@ class Platform:
         tool = self.offered(caller.principal).get(name)
         if tool is None:
             raise not_found("tool", name, self._service.offer.tools)
-        call = ServedCall(caller, name, arguments, secrets.token_hex(8), category=CATEGORY)
+        properties: Mapping[str, Any] = tool.input_schema["properties"]
+        sensitive = frozenset(name for name, schema in properties.items() if schema.get("x-sensitive"))
+        call = ServedCall(
+            caller, name, arguments, secrets.token_hex(8), category=CATEGORY, sensitive=sensitive, tool=name
+        )
         writes = not tool.annotations["readOnlyHint"]
         return await self._service.recorded(call, self._answer(tool, caller, arguments), writes=writes)
 
@@ -45,4 +49,4 @@ class Platform:
             body = await tool.call(self._bench, arguments, caller.principal)
         except JackfieldError as error:
             raise self._service.app.redacted(error) from error.__cause__
-        return Answer(body, msgspec.json.encode(body).decode())
+        return Answer.of(body)

@@ -96,7 +96,11 @@ UPLOAD: Final = PlatformTool(
                 "type": "string",
                 "description": "Plain name with its suffix, such as orders.csv",
             },
-            "content": {"type": "string", "description": "The file's text, or its bytes as base64"},
+            "content": {
+                "type": "string",
+                "description": "The file's text, or its bytes as base64",
+                "x-sensitive": True,
+            },
             "encoding": {
                 "type": "string",
                 "enum": ["utf-8", "base64"],

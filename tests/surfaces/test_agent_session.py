@@ -10,6 +10,7 @@ import anyio
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
 from servers.http import HttpServer, Reply, Seen
 from servers.postgres import PostgresServer
 
@@ -44,19 +45,17 @@ class Agent:
 
     async def __call__(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         result = await self.client.call_tool(tool, arguments)
-        text = result.content[0].text
+        text = text_of(result)
         self.told.append(text)
         assert result.structured_content == json.loads(text)
         assert not result.is_error, text
-        answer: dict[str, Any] = result.structured_content
-        return answer
+        return dict(result.structured_content or {})
 
     async def refused(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         result = await self.client.call_tool(tool, arguments)
-        self.told.append(result.content[0].text)
+        self.told.append(text_of(result))
         assert result.is_error
-        error: dict[str, Any] = result.structured_content["error"]
-        return error
+        return dict((result.structured_content or {})["error"])
 
     async def tools(self) -> set[str]:
         return {tool.name for tool in (await self.client.list_tools()).tools}
@@ -145,6 +144,12 @@ async def test_an_agent_discovers_builds_lints_evaluates_deploys_and_calls(
     assert {name.partition("/")[0] for name in files(tmp_path)} - {".jackfield"} == {"connectors", "uploads"}
 
 
+def text_of(result: CallToolResult) -> str:
+    first = result.content[0]
+    assert isinstance(first, TextContent)
+    return first.text
+
+
 def files(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
@@ -153,7 +158,7 @@ def expected() -> dict[str, float]:
     region = {"NO": "Nordics", "DE": "Central"}
     sums = {"Nordics": 0.0, "Central": 0.0}
     for n in range(1, 301):
-        sums[region[CUSTOMERS[n % 30]["country"]]] += n
+        sums[region[str(CUSTOMERS[n % 30]["country"])]] += n
     return sums
 
 
