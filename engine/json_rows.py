@@ -37,6 +37,8 @@ LAST_US: Final = 253_402_300_799_999_999
 def json_rows(rows: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
     """The rows as objects of column to JSON value."""
     names = rows.schema.names
+    if not names:
+        return [{} for _ in range(rows.num_rows)]
     columns = [json_column(rows.column(index)) for index in range(len(names))]
     return [dict(zip(names, values)) for values in zip(*columns, strict=True)]  # noqa: B905 – by far the most calls
 

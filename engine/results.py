@@ -14,15 +14,17 @@ import re
 import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio.to_thread
+import msgspec
 
 from ..graphs.errors import Code, JackfieldError
 from ..nodes.table import Table
 from .json_rows import json_rows, json_value
+from .json_text import row_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,11 +61,18 @@ class Page:
     total_rows: int | None
     truncation_reason: str | None
     next_cursor: str | None
+    row_texts: tuple[str, ...] = field(repr=False, compare=False)  # the JSON of each row
 
     def as_json(self) -> dict[str, Any]:
+        return {"rows": json_rows(self.table), "row_count": self.table.num_rows, **self._facts()}
+
+    def as_text(self) -> str:
+        """`as_json`, encoded."""
+        rest = msgspec.json.encode({"row_count": self.table.num_rows, **self._facts()}).decode()
+        return f'{{"rows":[{",".join(self.row_texts)}],{rest[1:]}'
+
+    def _facts(self) -> dict[str, Any]:
         return {
-            "rows": json_rows(self.table),
-            "row_count": self.table.num_rows,
             "truncated": self.truncated,
             "total_rows": self.total_rows,
             "truncation_reason": self.truncation_reason,
@@ -136,12 +145,12 @@ class ResultStore:
         end = "result_cap" if found > shape.max_rows else "source_cap" if capped else None
         kept = rows.slice(0, shape.max_rows)
         facts = _Facts(None if capped else found, end, shape.max_bytes)
-        length = _fitting(kept, 0, size, shape.max_bytes)
-        if length >= kept.num_rows:
-            return _cut(kept, 0, length, size, facts, None)
+        texts = _fitting(kept, 0, size, shape.max_bytes)
+        if len(texts) >= kept.num_rows:
+            return _cut(kept, 0, texts, size, facts, None)
         facts = _Facts(facts.total_rows, end, shape.max_bytes, _owner(principal, tool), tool, time.time() + self.ttl_s)
         name = self._keep(kept, facts)
-        return _cut(kept, 0, length, size, facts, name)
+        return _cut(kept, 0, texts, size, facts, name)
 
     def _page(self, cursor: str, size: int, principal: str, tool: str) -> Page:
         name, offset = _read_cursor(cursor)
@@ -209,25 +218,26 @@ class ResultStore:
                 yield path, status.st_mtime, status.st_size
 
 
-def _fitting(rows: pa.Table, offset: int, size: int, max_bytes: int) -> int:
-    """How many rows from `offset` make a page: at most `size`, and no more than their JSON has room; but one."""
-    page = rows.slice(offset, max(1, size))
+def _fitting(rows: pa.Table, offset: int, size: int, max_bytes: int) -> tuple[str, ...]:
+    """The JSON of the rows from `offset` that make a page: at most `size`, and no more than have room; but one."""
+    texts = row_texts(rows.slice(offset, max(1, size)))
     used = 0
-    for number, row in enumerate(json_rows(page)):
-        used += len(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()) + 1
+    for number, text in enumerate(texts):
+        used += (len(text) if text.isascii() else len(text.encode())) + 1
         if used > max_bytes and number:
-            return number
-    length: int = page.num_rows
-    return length
+            return tuple(texts[:number])
+    return tuple(texts)
 
 
-def _cut(rows: pa.Table, offset: int, length: int, size: int, facts: _Facts, name: str | None) -> Page:
+def _cut(rows: pa.Table, offset: int, texts: tuple[str, ...], size: int, facts: _Facts, name: str | None) -> Page:
+    length = len(texts)
     end = offset + length
+    page = rows.slice(offset, length)
     if end < rows.num_rows:
         assert name is not None
         reason = "page_size" if length >= size else "token_budget"
-        return Page(rows.slice(offset, length), True, facts.total_rows, reason, _cursor(name, end))
-    return Page(rows.slice(offset, length), facts.end is not None, facts.total_rows, facts.end, None)
+        return Page(page, True, facts.total_rows, reason, _cursor(name, end), texts)
+    return Page(page, facts.end is not None, facts.total_rows, facts.end, None, texts)
 
 
 def _cursor(name: str, offset: int) -> str:

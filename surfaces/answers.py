@@ -61,6 +61,12 @@ class CallResult:
             "next_cursor": None,
         }
 
+    def as_text(self) -> str:
+        """`as_json`, encoded."""
+        import msgspec
+
+        return self.page.as_text() if self.page is not None else msgspec.json.encode(self.as_json()).decode()
+
 
 def result_of(name: str, category: str, run: Run) -> CallResult:
     """A run's answer: the table, where its output is one table; else its values by port, of a save the report alone."""

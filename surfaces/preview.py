@@ -47,7 +47,7 @@ async def _preview(service: Service, call: ServedCall, owner: Connector, source:
     shown = [{name: _shown(name, value) for name, value in row.items()} for row in json_rows(table)]
     columns = [{"name": field.name, "type": type_word(field.type)} for field in table.schema]
     body = {"columns": columns, "rows": shown, "row_count": len(shown)}
-    return Answer(body, msgspec.json.encode(body).decode())
+    return Answer.of(body)
 
 
 def _graph(source: Source, rows: int) -> Graph:

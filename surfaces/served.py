@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import msgspec
 
 from ..engine.events import Event, Listener, Trail
 from ..graphs.errors import JackfieldError
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCAL", "PRINCIPAL", "Answer", "Caller", "Listener", "Observer", "ServedCall", "told"]
 
 LOCAL = "local"
+TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 PRINCIPAL = "jackfield.principal"  # key of the ASGI scope under which the HTTP surface says who calls
 
 
@@ -40,7 +45,7 @@ class ServedCall:
     """One call. `rows`, `bytes` and what follows are known at its end; `error` is None when it went well.
 
     An observer that is told of its beginning may add to `listeners`: they hear the events of its run as they happen.
-    `trail` holds those events, once there is a run.
+    `trail` holds those events, once there is a run. `trace` is the id of the trace that is made of it.
     """
 
     caller: Caller
@@ -59,8 +64,15 @@ class ServedCall:
     cached: bool | None = None
     pushed: int | None = None
     error: JackfieldError | None = None
+    trace: str = ""
     listeners: list[Listener] = field(default_factory=list)
     trail: Trail | None = None
+
+    @property
+    def trace_id(self) -> str | None:
+        """The W3C trace that it is part of: ours, else the caller's."""
+        found = TRACEPARENT.fullmatch(self.caller.traceparent) if not self.trace else None
+        return self.trace or (None if found is None else found[1])
 
     def follow(self, listener: Listener | None) -> None:
         """Begin the trail of its run, heard by `listener` and by those that observers added."""
@@ -69,13 +81,22 @@ class ServedCall:
         self.trail = Trail(self.run, _together(self.listeners))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
-    """What a call gave: its JSON, and that JSON as text, encoded once for all. `result`: of a tool's run."""
+    """What a call gave, as JSON text, encoded once for whoever sends it. `result`: of a tool's run."""
 
-    body: Json
     text: str
     result: CallResult | None = None
+
+    @cached_property
+    def body(self) -> Json:
+        """The JSON itself, for the few who look into it; None where there is no text."""
+        value: Json = msgspec.json.decode(self.text) if self.text else None
+        return value
+
+    @classmethod
+    def of(cls, body: Json) -> Self:
+        return cls(msgspec.json.encode(body).decode())
 
 
 def _together(every: Sequence[Listener]) -> Listener | None:

@@ -13,7 +13,6 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import anyio
-import msgspec
 
 from ..connectors.catalog import Catalog
 from ..connectors.model import Connector, Runnable, Tool
@@ -215,9 +214,8 @@ class Service:
         call.rows = None if rows is None else rows.num_rows
         if whole and rows is not None:
             call.bytes = rows.nbytes
-            return Answer(None, "", result)
-        body = result.as_json()
-        return Answer(body, msgspec.json.encode(body).decode(), result)
+            return Answer("", result)
+        return Answer(result.as_text(), result)
 
     def _end(self, call: ServedCall) -> None:
         call.seconds = time.perf_counter() - call.began

@@ -1,0 +1,58 @@
+"""Rows as JSON text, written column by column: for a page of rows a tenth of what objects that are then encoded take.
+
+The text says what `json_rows` says.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from .json_rows import json_column, json_rows, json_value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SPECIAL: Final = re.compile(r'[\x00-\x1f"\\]')
+encode: Final = msgspec.json.Encoder().encode
+
+
+def row_texts(rows: pa.Table) -> list[str]:
+    """The JSON object of each row."""
+    names = rows.schema.names
+    if not names or len(set(names)) < len(names):
+        return [encode(row).decode() for row in json_rows(rows)]
+    keys = (encode(name).decode().replace("%", "%%") for name in names)
+    template = "{" + ",".join(f"{key}:%s" for key in keys) + "}"
+    columns = [_texts(rows.column(index)) for index in range(len(names))]
+    return list(map(template.__mod__, zip(*columns, strict=True)))
+
+
+def _texts(column: Any) -> list[Any]:
+    """What `%s` makes the JSON of each value."""
+    import pyarrow as pa
+
+    from .arrow_values import values_of
+
+    kind = column.type
+    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        numbers = values_of(column)
+        if not column.null_count and math.isfinite(sum(numbers)):
+            return numbers
+        return [encode(json_value(number)).decode() for number in numbers]
+    values = json_column(column)
+    if pa.types.is_integer(kind) and not column.null_count and kind.bit_width < 64:
+        return values
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_temporal(kind):
+        return _quoted(values)
+    return [value if type(value) is int else encode(value).decode() for value in values]
+
+
+def _quoted(values: list[Any]) -> list[str]:
+    known = [value for value in values if value is not None]
+    if SPECIAL.search("".join(known)):
+        return ["null" if value is None else encode(value).decode() for value in values]
+    return ["null" if value is None else f'"{value}"' for value in values]
