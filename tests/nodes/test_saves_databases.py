@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
@@ -187,20 +188,19 @@ async def test_a_cancelled_save_is_rolled_back(place: Place) -> None:
     schema = pa.schema([("id", pa.int64())])
     async with stand() as on:
         async with anyio.create_task_group() as group:
-            started = anyio.Event()
+            started = threading.Event()
 
             def batches() -> Iterator[pa.RecordBatch]:
                 while True:
                     yield pa.RecordBatch.from_pylist([{"id": 1}] * 1000, schema)
-                    anyio.from_thread.run_sync(started.set)
+                    started.set()
 
             async def save() -> None:
                 await place.save(on, Table.stream(pa.RecordBatchReader.from_batches(schema, batches())))
 
             group.start_soon(save)
-            with anyio.fail_after(5):
-                await started.wait()
-                group.cancel_scope.cancel()
+            assert await anyio.to_thread.run_sync(started.wait, 5)
+            group.cancel_scope.cancel()
         assert await place.rows(on) == []
 
 
