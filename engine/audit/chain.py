@@ -72,12 +72,18 @@ def read_head(folder: Path) -> Head | None:
     """The head record; None when it is missing or unreadable. One that is just being written is read again."""
     for _ in range(READINGS):
         try:
-            found = _decoded(_head, (folder / HEAD).read_bytes())
+            found = head_of((folder / HEAD).read_bytes())
         except OSError:
             return None
-        if found is not None and found.check == found.checked():
+        if found is not None:
             return found
     return None
+
+
+def head_of(text: bytes) -> Head | None:
+    """The record that this text is; None when it is none, or only parts of two."""
+    found = _decoded(_head, text)
+    return found if found is not None and found.check == found.checked() else None
 
 
 def write_head(descriptor: int, head: Head) -> None:

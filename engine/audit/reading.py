@@ -14,6 +14,7 @@ import msgspec
 
 from ...graphs.errors import Code, JackfieldError
 from .backwards import lines_from_end
+from .encoding import one_line
 from .places import CURRENT, Snapshot, snapshot
 
 MAX_SCANNED: Final = 64 * 2**20
@@ -22,7 +23,6 @@ CLOCK_STEP_S: Final = 3600
 TIMES: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 TS: Final = b'{"ts":"'
 FIELDS: Final = ("tool", "connector", "error", "principal", "session_id", "run")
-_encode: Final = msgspec.json.encode
 _decode: Final = msgspec.json.decode
 
 
@@ -56,7 +56,7 @@ class Filter:
     def pieces(self) -> tuple[bytes, ...]:
         """What a line that is taken holds somewhere: looked for before the line is decoded."""
         wanted = [(name, getattr(self, name)) for name in FIELDS]
-        return tuple(f'"{name}":'.encode() + _encode(value) for name, value in wanted if value is not None)
+        return tuple(f'"{name}":'.encode() + one_line(value) for name, value in wanted if value is not None)
 
 
 EVERYTHING: Final = Filter()

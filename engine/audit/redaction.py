@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Final
 
 from msgspec import Raw
@@ -17,6 +17,7 @@ from .encoding import DEEPEST, one_line
 MAX_ARGS_BYTES: Final = 8_192
 LONG_VALUE: Final = 512  # bytes of one argument that may stand when all of them together are too many
 LONGEST_KEY: Final = 128
+MOST_HIDDEN: Final = 20
 SECRET_WORDS: Final = frozenset(
     ("auth", "authorization", "authorisation", "apikey", "bearer", "cookie", "credential", "credentials", "jwt", "otp",
      "passcode", "passphrase", "passwd", "password", "pwd", "secret", "token")
@@ -202,8 +203,7 @@ class _Walk:
             for name, held in value.items():
                 name = str(name)
                 if self.is_hidden(name, held):
-                    if isinstance(held, str):
-                        self._hidden.append(held)
+                    self._hidden.extend(islice(_texts(held), MOST_HIDDEN))
                     kept[name] = HIDDEN
                 elif type(held) in SCALARS:
                     self.left -= 1
@@ -218,6 +218,17 @@ class _Walk:
                 return f"deeper than {DEEPEST} levels"
             return [self.clean(held, depth + 1) for held in value]
         return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """What a message might repeat of a value that is hidden."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+    elif isinstance(value, Mapping | list | tuple):
+        for held in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(held)
 
 
 def _mark(content: bytes) -> dict[str, Any]:

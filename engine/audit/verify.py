@@ -13,6 +13,7 @@ from .chain import START, Head, Link, line_hash, link_of, read_head
 from .places import CURRENT, HEAD, Snapshot, snapshot
 
 SHOWN: Final = 12  # characters of a hash
+KEPT: Final = "the record that was kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +63,17 @@ class _Seen(NamedTuple):
     hash: str
 
 
-def verify(folder: Path, *, archived: bool = False) -> Verdict:
+def verify(folder: Path, *, archived: bool = False, against: Head | None = None) -> Verdict:
     """Read every line, oldest first. Safe while a server writes. `archived`: older files were moved away.
 
+    `against` is a head record of an earlier day, kept where nobody who writes here can: its line must still be there.
     Raises SCHEMA_NOT_FOUND when nothing was ever recorded in `folder`.
     """
     before = read_head(folder)
     with snapshot(folder) as files:
         if before is None and not files.names:
             raise nothing_recorded(folder)
-        walk = _Walk(files, before, archived)
+        walk = _Walk(files, before, archived, against)
         verdict = walk.verdict()
     if verdict.fault is not None:
         return verdict
@@ -105,9 +107,10 @@ def nothing_recorded(folder: Path) -> JackfieldError:
 class _Walk:
     """One pass over the lines. `before` is the head record as it was when the pass began."""
 
-    def __init__(self, files: Snapshot, before: Head | None, archived: bool) -> None:
+    def __init__(self, files: Snapshot, before: Head | None, archived: bool, against: Head | None) -> None:
         self._files = files
         self._before = before
+        self._against = against
         self._archived = archived
         self._notes: list[str] = []
         self._lines = 0
@@ -138,7 +141,10 @@ class _Walk:
             if fault is not None:
                 return fault
             if self._before is not None and item.link.seq == self._before.seq and item.hash != self._before.hash:
-                return _told(suspect, self._before.hash) if suspect else self._not_recorded(item)
+                return _told(suspect, self._before.hash) if suspect else self._not_recorded(item, self._before, HEAD)
+            against = self._against
+            if against is not None and item.link.seq == against.seq and item.hash != against.hash:
+                return self._not_recorded(item, against, KEPT)
             if self._before is not None and item.link.seq > self._before.seq:
                 self.after.append(item)
             self._lines += 1
@@ -195,28 +201,26 @@ class _Walk:
             return Fault(item.file, item.line, "The first line does not say that it is the first.", "seq 1 after none")
         return None
 
-    def _not_recorded(self, item: _Seen) -> Fault:
-        assert self._before is not None, "only a record can differ from its line"
+    def _not_recorded(self, item: _Seen, record: Head, name: str) -> Fault:
         return Fault(
             item.file,
             item.line,
             f"Line {item.link.seq} is not what was written: its hash is {item.hash[:SHOWN]}….",
-            f"{self._before.hash[:SHOWN]}…, as {HEAD} says; the line was changed, or the file replaced",
+            f"{record.hash[:SHOWN]}…, as {name} says; the line was changed, or the file replaced",
         )
 
     def _at_end(self) -> Fault | None:
         if self._before is None:
             return Fault(HEAD, 0, "The file is missing, or no record.", "the seq and hash of the last line")
         last = self._last.link.seq if self._last else 0
-        if last >= self._before.seq:
-            return None
-        file, line = (self._last.file, self._last.line) if self._last else (CURRENT, 0)
-        return Fault(
-            file,
-            line + 1,
-            f"The audit ends after line {last}.",
-            f"lines to {self._before.seq}, as {HEAD} says; the end was cut",
-        )
+        for record, name in ((self._before, HEAD), (self._against, KEPT)):
+            if record is not None and last < record.seq:
+                file, line = (self._last.file, self._last.line) if self._last else (CURRENT, 0)
+                found = f"The audit ends after line {last}."
+                return Fault(file, line + 1, found, f"lines to {record.seq}, as {name} says; the end was cut")
+        if self._against is not None and self._against.seq < self._first:
+            self._notes.append(f"Line {self._against.seq}, of the record that was kept, is not here.")
+        return None
 
 
 def _order(last: _Seen, item: _Seen) -> Fault | None:

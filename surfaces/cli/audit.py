@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import anyio
 import click
@@ -119,13 +119,18 @@ def _guarded(rows: pa.Table) -> pa.Table:
 
 @command.command("verify")
 @click.option("--archived", is_flag=True, help="Older files were moved away: begin with the oldest that is here.")
+@click.option("--against", type=click.File("rb"), metavar="FILE", help="A copy of head.json, kept elsewhere.")
 @click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def verify(archived: bool, format: str) -> int:
+def verify(archived: bool, against: IO[bytes] | None, format: str) -> int:
     """Check that every line is the one that was written, in its place. Exit code 1 names the first that is not."""
+    from ...engine.audit.chain import head_of
     from ...engine.audit.verify import verify
 
     errors_as_json(format == "json")
-    verdict = verify(recorded(), archived=archived)
+    kept = None if against is None else head_of(against.read())
+    if against is not None and kept is None:
+        raise click.BadParameter("It is no copy of head.json.", param_hint="--against")
+    verdict = verify(recorded(), archived=archived, against=kept)
     if format == "json":
         click.echo(json.dumps(verdict.as_json(), ensure_ascii=False, indent=2))
         return int(verdict.fault is not None)

@@ -14,7 +14,7 @@ from servers.audit import fill, read
 from jackfield.engine.audit.verify import verify
 
 WRITER = Path(__file__).with_name("audit_writer.py")
-ROUNDS = {"fast": (6, 2_000), "slow": (8, 25)}  # rounds, and acknowledgements to wait for at most
+ROUNDS = {"fast": (4, 1_500), "slow": (6, 25)}  # rounds, and acknowledgements to wait for at most
 
 
 @pytest.mark.parametrize("pace", ROUNDS)

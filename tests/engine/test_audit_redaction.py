@@ -68,6 +68,17 @@ def test_aud_02_a_parameter_that_its_tool_marks_sensitive_is_hidden_at_any_depth
     assert "sensitive" not in line
 
 
+def test_a_message_repeats_nothing_that_was_hidden_whatever_its_type(tmp_path: Path) -> None:
+    args = {"card": 4000123412341234, "person": {"names": ["Ann-Britt"]}, "on": True}
+    line = kept(
+        tmp_path,
+        args,
+        sensitive=frozenset({"card", "person", "on"}),
+        message="no card 4000123412341234 of Ann-Britt, truly",
+    )
+    assert line["message"] == "no card *** of ***, truly"
+
+
 def test_names_given_to_the_log_are_hidden_in_every_line(tmp_path: Path) -> None:
     with AuditLog(tmp_path, sensitive=frozenset({"iban"})) as log:
         log.append(a_line(args={"iban": "NO93", "city": "Oslo"}))

@@ -114,6 +114,20 @@ def test_aud_06_lines_added_behind_the_record_are_found(folder: Path) -> None:
     assert place(verdict) == ("audit.log", LINES + 2)
 
 
+def test_aud_06_a_whole_chain_written_anew_is_found_by_a_record_that_was_kept_elsewhere(tmp_path: Path) -> None:
+    fill(tmp_path / "audit", LINES)
+    kept = read_head(tmp_path / "audit")
+    fill(tmp_path / "audit", 3)
+    assert verify(tmp_path / "audit", against=kept).fault is None
+    fill(tmp_path / "forged", LINES + 3)
+    assert verify(tmp_path / "forged").fault is None
+    verdict = verify(tmp_path / "forged", against=kept)
+    assert place(verdict) == ("audit.log", LINES)
+    assert "as the record that was kept says" in str(verdict.fault)
+    fill(tmp_path / "shorter", LINES - 3)
+    assert place(verify(tmp_path / "shorter", against=kept)) == ("audit.log", LINES - 2)
+
+
 @pytest.mark.parametrize("text", [None, b"", b"{}", b"nonsense"])
 def test_aud_06_without_the_head_record_the_end_cannot_be_vouched_for(folder: Path, text: bytes | None) -> None:
     if text is None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -105,6 +106,22 @@ def test_verify_says_what_it_read_and_names_the_first_bad_line(cli: Cli, folder:
     assert found.code == 1
     assert found.json["ok"] is False
     assert (found.json["fault"]["file"], found.json["fault"]["line"]) == (path.name, 2)
+
+
+def test_verify_holds_the_lines_to_a_copy_of_the_head_record(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "kept.json"
+    copy.write_bytes((folder / "head.json").read_bytes())
+    assert cli("audit", "verify", "--against", copy).code == 0
+    shutil.rmtree(folder)
+    with audit_log(load()) as log:
+        for number in range(30):
+            log.append(a_line(number))
+    assert cli("audit", "verify").code == 0
+    found = cli("audit", "verify", "--against", copy)
+    assert found.code == 1
+    assert "Line 25 is not what was written" in found.out
+    copy.write_text("{}")
+    assert cli("audit", "verify", "--against", copy).code == 2
 
 
 def test_files_moved_away_are_a_fault_until_it_is_said_that_they_were(cli: Cli, folder: Path) -> None:
