@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ...graphs.errors import JackfieldError
 from ...graphs.findings import Finding
+from ...graphs.model import Graph, Node
+from ...nodes.base import Effect
 from ..making import unknown_places
 from ..native import document as fields
+from ..native.compile import graph_of
 from ..native.names import near
 from .subject import Subject
 
@@ -19,6 +23,7 @@ def prompts(subject: Subject) -> Iterator[Finding]:
                 message = f"Skill '{skill.id}' has a place for '{place}', which is none of its parameters."
                 at = f"{pointer}/messages/{index}"
                 yield subject.finding("SKILL_INVALID", at, message, near(place, names, "parameters"), skill.id)
+    yield from _only_reads(subject)
     tools = {tool.id: tool for _, tool in subject.tools}
     for pointer, resource in subject.parts.resources:
         variables = resource.variables
@@ -28,6 +33,31 @@ def prompts(subject: Subject) -> Iterator[Finding]:
             yield subject.finding("RESOURCE_INVALID", pointer, message, hint, resource.name)
         if resource.tool:
             yield from _answer_of(subject, f"{pointer}/tool", resource, tools)
+
+
+def _only_reads(subject: Subject) -> Iterator[Finding]:
+    """A prompt and a resource are read, as often as a client likes: their graphs change nothing."""
+    from ...nodes import registry
+
+    kinds = registry()
+    parts = subject.parts
+    tools = {f"{pointer}/graph" for pointer, _ in parts.tools}
+    for pointer, owner, given in parts.graphs:
+        try:
+            graph = None if pointer in tools else graph_of(given, parts.file.folder)
+        except JackfieldError:
+            continue  # GRAPH_INVALID says why
+        code = "SKILL_INVALID" if pointer.startswith("/skills/") else "RESOURCE_INVALID"
+        for node in () if graph is None else _nodes(graph):
+            if node.type in kinds and kinds[node.type].effect is Effect.WRITES:
+                message = f"'{owner}' is read, and its node '{node.id}' ({node.type}) changes something."
+                yield subject.finding(code, pointer, message, "Make it a tool.", owner)
+
+
+def _nodes(graph: Graph) -> Iterator[Node]:
+    yield from graph.nodes
+    for inner in graph.graphs.values():
+        yield from _nodes(inner)
 
 
 def _answer_of(

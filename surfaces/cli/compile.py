@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Final
 
 import click
 
 from ...connectors.lint import lint
 from ...connectors.masking import SECRET_CODES
-from ...connectors.model import Connector, Skill, Tool
+from ...connectors.model import Connector, Runnable
 from ...graphs.bgl import to_json
 from ...graphs.errors import Code, JackfieldError
 from ..faults import not_found
 from .failures import errors_as_json
 from .rows import write_json
 from .target import locate
+
+UNFIT: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @click.command("compile")
@@ -24,10 +28,10 @@ from .target import locate
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file for one TOOL, else a folder for all.")
 @click.option("--hash", "hashes", is_flag=True, help="Print only the hash of each graph.")
 def command(connector: str, tool: str | None, output: Path | None, hashes: bool) -> None:
-    """Print the graph of TOOL as BGL, or every tool's and skill's as one JSON object by id."""
+    """Print the graph of TOOL as BGL, or all as one JSON object: tools and skills by id, resources by URI."""
     errors_as_json(True)
     _, owner = locate(connector, tool)
-    compiled: dict[str, Tool | Skill] = {**owner.skills, **owner.tools}
+    compiled: dict[str, Runnable] = {**owner.resources, **owner.skills, **owner.tools}
     if tool is not None and tool not in compiled:
         raise not_found("tool", tool, list(compiled), f" in connector '{owner.slug}'")
     if not hashes:
@@ -40,8 +44,9 @@ def command(connector: str, tool: str | None, output: Path | None, hashes: bool)
         write_json(to_json(graphs[tool]), output)
     elif output is not None:
         for name, graph in graphs.items():
-            write_json(to_json(graph), output / f"{name}.bgl.json")
-            click.echo(str(output / f"{name}.bgl.json"))
+            file = output / f"{UNFIT.sub('-', name).strip('-')}.bgl.json"
+            write_json(to_json(graph), file)
+            click.echo(str(file))
     else:
         click.echo(json.dumps({name: to_json(graph) for name, graph in graphs.items()}, ensure_ascii=False, indent=2))
 

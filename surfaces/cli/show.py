@@ -71,6 +71,11 @@ def _lines(connector: Connector, only: str | None) -> list[str]:
         for step in skill.steps:
             given = ", ".join(f"{name}={value}" for name, value in step.params.items())
             lines.extend(_wrapped(f"step {step.alias}: {step.tool}({given})", "        "))
+    if only is None and connector.resources:
+        lines.append("\nresources")
+        for resource in connector.resources.values():
+            lines.append(f"  {resource.uri}  {resource.mime_type}".rstrip())
+            lines.extend(_wrapped(resource.description or resource.name, "      "))
     return lines
 
 

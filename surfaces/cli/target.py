@@ -37,7 +37,7 @@ def locate(connector: str, tool: str | None = None) -> tuple[App, Connector]:
     app.require_connectors()
     held = list(app.catalog.connectors.values())
     if tool is not None and len(held) > 1:
-        held = [one for one in held if tool in one.tools or tool in one.skills]
+        held = [one for one in held if tool in one.tools or tool in one.skills or tool in one.resources]
     if len(held) == 1:
         return app, held[0]
     slugs = ", ".join(one.slug for one in held or app.catalog.connectors.values())

@@ -25,6 +25,8 @@ AUTH = "sources/0/auth"
 
 NAMELESS: Document = {"uri": "zoo://rules", "name": "Rules"}
 RULES: Document = {**NAMELESS, "text": "Do not feed the lions."}
+STATEMENT: Document = {"engine": "postgres", "dsn": "{{ env:ZOO_DB }}", "sql": "DELETE FROM animals"}
+DELETING: Document = {"nodes": [{"id": "gone", "type": "statement", "configuration": STATEMENT}], "edges": []}
 HELLO: Document = {"type": "text", "text": "Hello {{name}}"}
 FAULTS: list[tuple[str, list[Change], str]] = [
     # (code, changes, words of the message or the pointer)
@@ -118,6 +120,8 @@ FAULTS: list[tuple[str, list[Change], str]] = [
     ("RESOURCE_INVALID", [put("resources", [{**NAMELESS, "tool": "list_animal"}])], "'list_animal'"),
     ("RESOURCE_INVALID", [put("resources", [{**NAMELESS, "tool": "feed_animal"}])], "changes something"),
     ("RESOURCE_INVALID", [put("resources", [{**NAMELESS, "tool": "list_animals"}])], "requires 'species'"),
+    ("RESOURCE_INVALID", [put("resources", [{**NAMELESS, "graph": DELETING}])], "node 'gone' (statement) changes"),
+    ("SKILL_INVALID", [drop("skills/0/prompt_template"), put("skills/0/graph", DELETING)], "'report' is read"),
     ("INVALID_VALUE", [put("resources", [NAMELESS])], "one of text, blob, path, tool and graph"),
     ("INVALID_VALUE", [put("resources", [{**RULES, "uri": "jackfield://rules"}])], "the platform's own"),
     ("INVALID_VALUE", [put("resources", [{**RULES, "uri": "rules"}])], "no absolute URI"),

@@ -219,11 +219,11 @@ async def test_a_call_whose_progress_is_told_asks_too(tmp_path: Path, era: str) 
     someone = Someone("Ada")
     told: list[float] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append(done)
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
 
     async with served(asking(tmp_path)) as server, server.client(era, elicitation_callback=someone.elicit) as client:
-        result = await client.call_tool("greet", {}, progress_callback=progress)
+        result = await client.call_tool("greet", {}, progress_callback=tell)
     assert result.content[0].text == "Hello Ada"  # type: ignore[union-attr]
     assert told
 
