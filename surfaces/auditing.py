@@ -71,5 +71,6 @@ def line_of(call: ServedCall) -> Line:
         pushed=call.pushed,
         decision="denied" if error is not None and error.code in REFUSALS else "allowed",
         message=None if error is None else error.message,
+        trace=call.trace_id,
         sensitive=call.sensitive,
     )

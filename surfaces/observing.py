@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .feed import Feed
 from .measuring import Measuring, metrics_route
 from .sessions import Sessions
+from .tracing import traced
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -46,9 +47,11 @@ async def observed(service: Service) -> AsyncIterator[Observing]:
         found.feed.catalog_changed(len(catalog.connectors), len(catalog.offer.tools), len(catalog.findings))
 
     before = service.observers
-    service.observers = (*before, found.measuring, found.sessions, found.feed)
-    service.follow(changed)
-    try:
-        yield found
-    finally:
-        service.observers = before
+    async with traced(service) as traces:
+        first = () if traces is None else (traces,)
+        service.observers = (*before, *first, found.measuring, found.sessions, found.feed)
+        service.follow(changed)
+        try:
+            yield found
+        finally:
+            service.observers = before

@@ -6,7 +6,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +27,13 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise ValueError("a number")
     return float(value)
+
+
+def _share(value: Any) -> float:
+    share = _number(value)
+    if not 0 <= share <= 1:
+        raise ValueError("a number from 0 to 1")
+    return share
 
 
 def _count(value: Any) -> int:
@@ -56,6 +63,15 @@ def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
         raise ValueError("a list of texts")
     return tuple(value)
+
+
+def _one_of(*known: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in known:
+            raise ValueError(f"one of {', '.join(known)}")
+        return str(value)
+
+    return read
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -102,10 +118,21 @@ KEYS: Final = (
     Key("serve.body_s", 30.0, _seconds, "Seconds within which it sends the body"),
     Key("serve.idle_s", 75.0, _seconds, "Seconds that a connection is kept between requests"),
     Key("serve.write_s", 30.0, _seconds, "Seconds that a client may read nothing of what it is sent"),
+    Key(
+        "serve.tool_search",
+        "off",
+        _one_of("off", "on", "auto"),
+        "Whether agents get a tool to search for tools in place of their list; auto: when there are more than 30",
+    ),
     Key("serve.drain_s", 10.0, _seconds, "Seconds that calls under way get to end when the server is shut down"),
     Key("audit.max_bytes", 64 * 2**20, _count, "Bytes of an audit file, after which another is begun"),
     Key("audit.read_without", False, _flag, "READ tools go on while the audit cannot be written; others never do"),
     Key("audit.fsync", False, _flag, "Wait for the disk at every line of the audit, so that no power cut takes one"),
+    Key("telemetry.otlp_url", "", _text, "An OTLP endpoint that spans of calls are sent to; empty: none are made"),
+    Key("telemetry.secret_key", "", _text, "The environment variable that holds a bearer token for that endpoint"),
+    Key("telemetry.service", "jackfield", _text, "The name that spans say they are of"),
+    Key("telemetry.share", 1.0, _share, "How many of the traces that begin here are exported: 0 to 1"),
+    Key("telemetry.propagate", (), _texts, "Hosts of sources that are sent our trace context; `*`: all of them"),
     Key("model.url", "", _text, "An OpenAI-compatible endpoint that runs skills; empty: skills give their prompt"),
     Key("model.name", "", _text, "The model to ask there"),
     Key("model.secret_key", "", _text, "The environment variable that holds the key of that endpoint"),
@@ -130,6 +157,10 @@ class Settings:
 
     def __getitem__(self, name: str) -> Any:
         return self.settings[name].value
+
+    def with_value(self, name: str, value: Any, origin: str) -> Settings:
+        """These settings, but for one that was given otherwise, such as by an option of the command line."""
+        return replace(self, settings={**self.settings, name: Setting(value, origin)})
 
     @property
     def state(self) -> Path:

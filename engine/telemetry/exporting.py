@@ -1,0 +1,56 @@
+"""Where spans go: an OTLP endpoint that the operator names. Needs the extra `jackfield[otel]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from ...graphs.errors import Code, JackfieldError
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
+CLOSE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exporting:
+    """`url` is of the collector: `/v1/traces` is added to a bare one. `token` is sent as a bearer's."""
+
+    url: str
+    service: str = "jackfield"
+    share: float = 1.0
+    token: str = ""
+    timeout_s: float = 5.0
+
+
+def provider(settings: Exporting) -> TracerProvider:
+    """A provider of its own, beside the process's. Raises CONFIG_INVALID where the extra is not installed."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+    except ImportError:
+        raise JackfieldError(
+            Code.CONFIG_INVALID,
+            "`telemetry.otlp_url` is set, and what exports spans is not installed.",
+            "Install jackfield[otel], or unset it.",
+            {"key": "telemetry.otlp_url"},
+        ) from None
+    headers = {"authorization": f"Bearer {settings.token}"} if settings.token else None
+    exporter = OTLPSpanExporter(endpoint=_endpoint(settings.url), headers=headers, timeout=settings.timeout_s)
+    resource = Resource.create({"service.name": settings.service, "service.version": version("jackfield")})
+    made = TracerProvider(
+        resource=resource, sampler=ParentBased(TraceIdRatioBased(settings.share)), shutdown_on_exit=False
+    )
+    made.add_span_processor(BatchSpanProcessor(exporter, export_timeout_millis=settings.timeout_s * 1000))
+    return made
+
+
+def _endpoint(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.rstrip("/").partition("/")
+    return f"{scheme}://{host}/{path}" if slash else f"{scheme}://{host}/v1/traces"
