@@ -132,7 +132,7 @@ def _key(columns: Sequence[Column], table: pa.Table, name: str) -> str | None:
         if candidate in by_name:
             return by_name[candidate]
     first = columns[0].name if columns else ""
-    return first if first in unique and table.num_rows > 2 else None
+    return first if first in unique and table.num_rows > 1 else None
 
 
 def _is_unique(column: Column, table: pa.Table) -> bool:

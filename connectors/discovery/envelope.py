@@ -10,6 +10,7 @@ from typing import Any, Final
 
 PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 DEEPEST: Final = 5
+HEADERS: Final = ("columns", "headers", "fields", "header")
 USUAL: Final = (
     *("data", "items", "results", "records", "rows", "entries", "value", "values", "hits", "list", "content", "docs"),
     *("objects", "documents", "features", "elements", "nodes", "resources", "collection", "members", "response"),
@@ -33,6 +34,9 @@ def envelope_of(document: Any, name: str = "") -> Envelope | None:
         return _of_list(document, "")
     if not isinstance(document, Mapping):
         return None
+    columnar = _columnar(document)
+    if columnar is not None:
+        return columnar
     lists = list(_lists(document, ()))
     if lists:
         best = max(lists, key=lambda found: _rank(found[0], found[1], name))
@@ -53,6 +57,26 @@ def envelope_of(document: Any, name: str = "") -> Envelope | None:
 def path_of(keys: tuple[str, ...]) -> str:
     """Keys as a JMESPath: plain names as they are, others quoted."""
     return ".".join(key if PLAIN.fullmatch(key) else json.dumps(key) for key in keys)
+
+
+def _columnar(document: Mapping[str, Any]) -> Envelope | None:
+    """Rows as lists, with the names of their columns beside them: the path makes objects of them."""
+    for names_key in HEADERS:
+        names = document.get(names_key)
+        if not isinstance(names, list) or not names:
+            continue
+        named = [name.get("name") if isinstance(name, Mapping) else name for name in names]
+        if not all(isinstance(name, str) and name for name in named) or len(set(named)) != len(named):
+            continue
+        for key, rows in document.items():
+            if key != names_key and isinstance(rows, list) and _are_rows(rows, len(named)):
+                fields = ", ".join(f"{json.dumps(name)}: [{place}]" for place, name in enumerate(named))
+                return Envelope(f"{path_of((str(key),))}[*].{{{fields}}}", len(rows))
+    return None
+
+
+def _are_rows(rows: list[Any], width: int) -> bool:
+    return bool(rows) and all(isinstance(row, list) and len(row) == width for row in rows)
 
 
 def _of_list(items: list[Any], path: str) -> Envelope | None:

@@ -10,8 +10,16 @@ from urllib.parse import unquote, urlsplit
 LONGEST: Final = 48
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IRREGULAR: Final = {
-    **{"people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse"},
-    **{"statuses": "status", "buses": "bus", "analyses": "analysis", "movies": "movie", "cookies": "cookie"},
+    "people": "person",
+    "children": "child",
+    "men": "man",
+    "women": "woman",
+    "mice": "mouse",
+    "statuses": "status",
+    "buses": "bus",
+    "analyses": "analysis",
+    "movies": "movie",
+    "cookies": "cookie",
 }
 _ALIKE: Final = frozenset(("series", "species", "news", "data", "sheep", "fish", "weather"))
 # Parts of an address that say nothing of what its records are.

@@ -21,6 +21,9 @@ __all__ = ["from_yaml", "is_openapi", "looks_like_yaml", "sources_of"]
 MOST: Final = 25
 MAX_PAGES: Final = 100
 PLACEHOLDER: Final = re.compile(r"\{([^{}]+)\}")
+# Parts of a path that say what is done, and what schemas' names are dressed with.
+DOING: Final = re.compile(r"(^|_)(find|get|search|list|by|query|fetch|all|latest|recent)(_|$)")
+DRESSED: Final = re.compile(r"(_(response|dto|model|schema|item|entity|resource|summary|base|list|v\d+))+$")
 SIZES: Final = ("per_page", "perpage", "page_size", "pagesize", "limit", "size", "count", "_limit", "top", "$top")
 CURSORS: Final = (
     "cursor",
@@ -96,7 +99,7 @@ def _source(
     listed = records(document, schema)
     is_single = listed is None
     data_path, record = listed if listed is not None else ("[@]", schema)
-    thing = singular(name_of_address(f"https://host{PLACEHOLDER.sub('', path)}"))
+    thing = _thing(path, record)
     held = columns(document, record, thing)
     if not held:
         return None
@@ -105,7 +108,7 @@ def _source(
     url, params, arguments = _arguments(document, path, parameters, used, thing)
     if any(p.get("in") in ("header", "cookie", "body") and p.get("required") for p in parameters):
         return None
-    own = _free(thing if is_single else plural(thing), arguments, is_single, taken)
+    own = _free(thing if is_single else plural(thing), path, arguments, is_single, taken)
     auth = given if isinstance(given, Mapping) else auth_of(document, operation, name)
     source: dict[str, Json] = {"id": own, "type": "rest", "url": f"{server}{url}"}
     optional = {"params": params, "auth": auth, "data_path": data_path, "pagination": pagination}
@@ -128,6 +131,16 @@ def _source(
         about,
         {"operation": f"GET {path}"},
     )
+
+
+def _thing(path: str, record: Any) -> str:
+    """What one record is called: by the path, or by its schema where the path says what is done."""
+    named = singular(name_of_address(f"https://host{PLACEHOLDER.sub('', path)}"))
+    reference = record.get("$ref") if isinstance(record, Mapping) else None
+    if not isinstance(reference, str) or not DOING.search(named):
+        return named
+    schema = DRESSED.sub("", identifier(reference.rpartition("/")[2].rpartition(".")[2], ""))
+    return singular(schema) if schema else named
 
 
 def _reply(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Any:
@@ -216,14 +229,16 @@ def _arguments(
     return path, params, arguments
 
 
-def _free(name: str, arguments: list[Argument], is_single: bool, taken: set[str]) -> str:
-    """An id of its own: `pets`, `pet_by_id`, `orders_of_user`."""
+def _free(name: str, path: str, arguments: list[Argument], is_single: bool, taken: set[str]) -> str:
+    """An id of its own: `pets`, `pet_by_id`, `orders_of_user`, `pets_find_by_tags`."""
     required = [argument.name for argument in arguments if argument.required]
     if is_single and required:
         last = required[-1].removeprefix(f"{name}_")
         name = f"{name}_by_{last}"
     elif required and name in taken:
         name = f"{name}_of_{singular(identifier(required[0].removesuffix('_id')))}"
+    elif name in taken:
+        name = identifier(f"{name}_{name_of_address(f'https://host{PLACEHOLDER.sub(str(), path)}')}")
     free, number = name, 2
     while free in taken:
         free, number = f"{name}_{number}", number + 1

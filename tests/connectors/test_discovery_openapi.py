@@ -186,6 +186,18 @@ def test_credentials_given_for_one_host_are_not_sent_to_another_that_the_documen
     assert sources_of(THREE, ADDRESS, "shop", given)[0].source["auth"] == given
 
 
+def test_records_of_a_path_that_says_what_is_done_are_called_after_their_schema() -> None:
+    document = json.loads(json.dumps(THREE))
+    paths = document["paths"]
+    paths["/pet/findByStatus"], paths["/pet/findByTags"] = (
+        paths.pop("/pets"),
+        json.loads(json.dumps(THREE["paths"]["/pets"])),
+    )
+    document["components"]["schemas"]["PetResponse"] = document["components"]["schemas"].pop("Pet")
+    renamed = json.loads(json.dumps(document).replace("#/components/schemas/Pet", "#/components/schemas/PetResponse"))
+    assert [one.id for one in sources_of(renamed, ADDRESS, "shop")] == ["pets", "pets_find_by_tags", "pet_by_id"]
+
+
 def test_yaml_is_read_and_what_has_no_records_is_told() -> None:
     document = from_yaml("openapi: 3.0.0\npaths:\n  /a:\n    get:\n      responses: {}\n")
     assert is_openapi(document)

@@ -28,6 +28,8 @@ ROWS = [{"id": 1}, {"id": 2}]
         ({"cat": {"id": 1, "legs": 4}, "bird": {"id": 2, "legs": 2}}, "values(@)"),
         ({"items": ["a", "b"]}, "[@]"),
         (["a", "b"], "[].{value: @}"),
+        ({"columns": ["id", "name"], "rows": [[1, "a"], [2, "b"]]}, 'rows[*].{"id": [0], "name": [1]}'),
+        ({"fields": [{"name": "id"}], "values": [[1]]}, 'values[*].{"id": [0]}'),
     ],
 )
 def test_the_records_are_found_in_the_envelope(document: Any, path: str) -> None:
