@@ -26,28 +26,44 @@ CLIENTS = "claude-code, cursor, codex, vscode or gemini"
 @click.option("--stdio", is_flag=True, help="Speak MCP on stdin and stdout, and listen nowhere.")
 @click.option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="A PEM certificate chain.")
 @click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its PEM key, without a passphrase.")
+@click.option("--tool-search", is_flag=True, help="Offer a tool to search for tools, in place of their whole list.")
 def command(
-    paths: tuple[Path, ...], host: str, port: int, stdio: bool, tls_cert: Path | None, tls_key: Path | None
+    paths: tuple[Path, ...],
+    host: str,
+    port: int,
+    stdio: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tool_search: bool,
 ) -> None:
     """Serve the connectors of PATH (files, folders or globs; else the workspace's) to agents, until Ctrl-C.
 
     The URL is printed on stdout as soon as it answers; all else that is said goes to stderr.
     """
     from ..app import App
-    from ..auditing import AuditJournal, audit_log
+    from ..auditing import AuditJournal, audit_folder, audit_log, open_beside
     from ..logs import log_to_stderr
     from ..service import Service
+    from ..settings import load
 
     if stdio and (tls_cert or tls_key):
         raise click.UsageError("--tls-cert and --tls-key are for HTTP; --stdio listens nowhere.")
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key belong together.")
     log_to_stderr()
-    app = App(paths)
+    settings = load()
+    if tool_search:
+        settings = settings.with_value("serve.tool_search", "on", "--tool-search")
+    app = App(paths, settings=settings)
     run = _over_stdio() if stdio else _over_http(host, port, tls_cert, tls_key)
 
     async def main() -> None:
-        with audit_log(app.settings, app.secrets.redact) as log:
+        open_log = open_beside if stdio else audit_log
+        with closing(open_log(app.settings, app.secrets.redact)) as log:
+            if not stdio:
+                log.open()
+            elif log.folder != audit_folder(app.settings):
+                click.echo(f"Another process of this workspace writes its audit; the one of this is in {log.folder}.", err=True)
             async with Service(app, AuditJournal(log)) as service:
                 for note in log.notes:
                     click.echo(note, err=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,9 +23,10 @@ from ...connectors.offer import Offer, OfferedTool
 from ...engine.kept_values import ValueStore
 from ...graphs.errors import Code, JackfieldError
 from ...nodes.blocking import in_thread
-from ..platform.serving import Platform
+from ..faults import not_found
+from ..platform.serving import CATEGORY, Platform
 from ..platform.tool import PlatformTool
-from ..served import Caller
+from ..served import LOCAL, Answer, Caller, ServedCall
 from ..service import CURSOR, Service, pages
 from ..signatures import as_mcp
 from .answers import Keep, error_result, tool_result
@@ -34,6 +36,7 @@ from .fitting import CUT_SCHEMA
 from .listing import page_of
 from .log_levels import LogLevels
 from .progress import reporting
+from .tool_search import ToolSearch, called
 
 CURSOR_SCHEMA: Final = {"type": "string", "description": "next_cursor of an earlier answer, to go on from there"}
 
@@ -46,17 +49,33 @@ class Tools:
         self._levels = levels
         self._values = values
         self._platform = Platform(service)
-        self._held = _listing(service.offer)
+        self._held: dict[bool, _Listing] = {}
 
     async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        offered = self._platform.offered(caller_of(ctx).principal).values()
-        listed = (*self._listing.tools, *map(_platform_entry, offered))
+        listing = self._listing(caller_of(ctx).principal)
+        listed = listing.search.tools() if listing.search.on else listing.tools
         entries, cursor = page_of(listed, params, lambda tool: tool.name)
         return ListToolsResult(tools=entries, next_cursor=cursor)
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """An error that the agent can mend is a result; an unknown name is the protocol's -32602."""
         caller = caller_of(ctx)
+        search = self._listing(caller.principal).search
+        if search.on and params.name == search.search_name:
+            return await self._search(caller, params, search)
+        if search.on and params.name == search.call_name:
+            try:
+                name, arguments = called(params.arguments or {})
+                if name not in search:
+                    raise not_found("tool", name, search.names)
+            except JackfieldError as error:
+                return await self._refuse(caller, params, error)
+            params = params.model_copy(update={"name": name, "arguments": arguments})
+        return await self._call(ctx, caller, params)
+
+    async def _call(
+        self, ctx: Context, caller: Caller, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
         if params.name in self._platform.offered(caller.principal):
             return await self._call_platform(caller, params)
         client = client_of(ctx, params, self._levels)
@@ -80,18 +99,43 @@ class Tools:
             return error_result(error)
         return await tool_result(answer, self._keep(caller))
 
+    async def _search(self, caller: Caller, params: CallToolRequestParams, search: ToolSearch) -> CallToolResult:
+        try:
+            answer = await self._recorded(caller, params, search.search(params.arguments or {}))
+        except JackfieldError as error:
+            return error_result(error)
+        return await tool_result(answer, self._keep(caller))
+
+    async def _refuse(self, caller: Caller, params: CallToolRequestParams, error: JackfieldError) -> CallToolResult:
+        """The answer to a call that names no tool, with its audit line."""
+
+        async def refusal() -> Answer:
+            raise error
+
+        try:
+            return await tool_result(await self._recorded(caller, params, refusal()), self._keep(caller))
+        except JackfieldError as told:
+            return error_result(told)
+
+    async def _recorded(self, caller: Caller, params: CallToolRequestParams, work: Awaitable[Answer]) -> Answer:
+        call = ServedCall(caller, params.name, params.arguments or {}, secrets.token_hex(8), category=CATEGORY)
+        return await self._service.recorded(call, work)
+
     def _keep(self, caller: Caller) -> Keep:
         return lambda text: in_thread(lambda: self._values.keep(text, caller.principal))
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        own = self._platform.offered().get(name)
-        return self._listing.schemas.get(name) if own is None else own.input_schema
+        """For the headers that repeat arguments (Mcp-Param): a tool's schema is the same for everyone."""
+        return self._listing(LOCAL).schemas.get(name)
 
-    @property
-    def _listing(self) -> _Listing:
-        if self._held.offer is not self._service.offer:
-            self._held = _listing(self._service.offer)
-        return self._held
+    def _listing(self, principal: str) -> _Listing:
+        """What this principal may see: everyone the connectors' tools, the local one also those of the platform."""
+        own = self._platform.offered(principal)
+        held = self._held.get(bool(own))
+        if held is None or held.offer is not self._service.offer:
+            held = _listing(self._service.offer, own, self._service.app.settings["serve.tool_search"])
+            self._held[bool(own)] = held
+        return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +145,13 @@ class _Listing:
     offer: Offer
     tools: tuple[McpTool, ...]
     schemas: Mapping[str, Mapping[str, Any]]
+    search: ToolSearch
 
 
-def _listing(offer: Offer) -> _Listing:
+def _listing(offer: Offer, own: Mapping[str, PlatformTool], search: str) -> _Listing:
     entries = [entry_of(offered) for offered in offer.tools.values()]
-    tools = tuple(McpTool.model_validate(entry) for entry in entries)
-    return _Listing(offer, tools, {entry["name"]: entry["inputSchema"] for entry in entries})
+    tools = (*map(McpTool.model_validate, entries), *map(_platform_entry, own.values()))
+    return _Listing(offer, tools, {tool.name: tool.input_schema for tool in tools}, ToolSearch(tools, search))
 
 
 def _platform_entry(tool: PlatformTool) -> McpTool:
