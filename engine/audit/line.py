@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ KEYS: Final = (
     "run", "connector", "category", "principal", "client", "era", "cache", "pushed", "truncated", "decision",
     "message", "trace", "seq", "prev",
 )  # fmt: skip
+DAY_S: Final = 86_400
 LONGEST_NAME: Final = 256
 LONGEST_MESSAGE: Final = 2_000
 MAX_PUSHED_BYTES: Final = 2_048
@@ -109,3 +111,11 @@ class Clock:
             self._text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
             self._second = second
         return f"{self._text}.{rest:03d}Z"
+
+
+def day_of(ts: str, now: float) -> int:
+    """The UTC day, counted from 1970, of a time as a line has it; that of `now` where it is none."""
+    try:
+        return calendar.timegm(time.strptime(ts[:10], "%Y-%m-%d")) // DAY_S
+    except ValueError:
+        return int(now // DAY_S)

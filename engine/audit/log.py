@@ -6,12 +6,10 @@ run, those that read unless the workspace lets them go on.
 
 from __future__ import annotations
 
-import calendar
 import logging
 import math
 import os
 import stat
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -20,14 +18,14 @@ from typing import Final, Self
 
 from ...graphs.errors import Code, JackfieldError
 from .chain import line_hash
-from .line import Clock, Line, encoded
+from .line import DAY_S, Clock, Line, day_of, encoded
 from .opening import Opened, Position, open_audit
 from .places import CURRENT, rotated_name
 from .redaction import MAX_ARGS_BYTES, Redaction, no_secrets
+from .settling import Settling, sync
 
 logger: Final = logging.getLogger(__name__)
 MAX_BYTES: Final = 64 * 2**20
-DAY_S: Final = 86_400
 MOST_KEPT: Final = 1_000  # lines in memory while none can be written
 MOST_NOTES: Final = 100
 RETRY_S: Final = 1.0
@@ -75,7 +73,7 @@ class AuditLog:
         self._tried = -math.inf
         self._told = ""  # the fault that was told last, while it lasts
         self._waiting: deque[tuple[str, Line]] = deque()
-        self._settling: list[threading.Thread] = []
+        self._settling = Settling()
 
     def open(self) -> Self:
         """Take the lock and go on where the last process ended; `notes` says what a crash left.
@@ -100,12 +98,10 @@ class AuditLog:
         if self._waiting:
             self._tell(f"{len(self._waiting)} lines of the audit could not be written, and are gone.")
         if self._opened is not None:
-            _sync(self._opened.log)
-            _sync(self._opened.head)
+            sync(self._opened.log)
+            sync(self._opened.head)
         self._shut()
-        for thread in self._settling:
-            thread.join()
-        self._settling.clear()
+        self._settling.join()
         self._fault = NOT_OPEN
         self._known = None
         self.lost += len(self._waiting)
@@ -197,10 +193,7 @@ class AuditLog:
         os.rename(self._path, name)
         full, opened.log = opened.log, -1
         opened.first, opened.first_ts = opened.seq + 1, ""
-        self._settling = [thread for thread in self._settling if thread.is_alive()]
-        thread = threading.Thread(target=_settle, args=(full,), name="jackfield-audit")
-        self._settling.append(thread)
-        thread.start()
+        self._settling.start(full)
         opened.start_file()
         opened.record()
 
@@ -251,7 +244,7 @@ class AuditLog:
         opened = open_audit(self.folder, self._known)
         self._opened = opened
         self._known = Position(opened.seq, opened.hash)
-        self._day = _day_of(opened.first_ts, self._clock())
+        self._day = day_of(opened.first_ts, self._clock())
         self.notes.extend(opened.notes)
         self._fault = ""
 
@@ -289,28 +282,6 @@ class AuditLog:
         )
 
 
-def _day_of(ts: str, now: float) -> int:
-    """The UTC day of the file's first line, by its text; today where it has none."""
-    try:
-        return calendar.timegm(time.strptime(ts[:10], "%Y-%m-%d")) // DAY_S
-    except ValueError:
-        return int(now // DAY_S)
-
-
 def _reason(error: OSError) -> str:
     """What happened, without a path: callers are told it."""
     return error.strerror or str(error)
-
-
-def _settle(descriptor: int) -> None:
-    try:
-        _sync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync(descriptor: int) -> None:
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        return  # a device that cannot; the lines are in its hands already

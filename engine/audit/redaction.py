@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Final
 
 from msgspec import Raw
 
-from ...nodes.secrets import HIDDEN, redacted
+from ...nodes.secrets import HIDDEN, SHORTEST_HIDDEN
 from .encoding import DEEPEST, one_line
 
 MAX_ARGS_BYTES: Final = 8_192
 LONG_VALUE: Final = 512  # bytes of one argument that may stand when all of them together are too many
 LONGEST_KEY: Final = 128
 MOST_HIDDEN: Final = 20
+LONGEST_PART: Final = 64
 SECRET_WORDS: Final = frozenset(
     ("auth", "authorization", "authorisation", "apikey", "bearer", "cookie", "credential", "credentials", "jwt", "otp",
      "passcode", "passphrase", "passwd", "password", "pwd", "secret", "token")
@@ -27,9 +28,10 @@ SECRET_ENDINGS: Final = ("password", "passwd", "passphrase", "secret", "token", 
 PLURALS: Final = frozenset(("passwords", "secrets", "tokens", "cookies", "apikeys"))  # a count of them is harmless
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SCALARS: Final = frozenset((str, int, float, bool, type(None)))
+# In one pass over any text: what stands before a secret is of bounded length.
 # A password in an address, credentials of a header (no mere word: those are of small letters), a password in a DSN.
 IN_TEXT: Final = re.compile(
-    r"""(?P<before>[a-z][a-z0-9+.-]*://[^\s/@:"]*:)[^\s/@"]+(?=@)"""
+    r"""(?P<before>(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s/@:"]{0,256}:)[^\s/@"]+(?=@)"""
     r"""|(?P<scheme>\b(?:bearer|basic)\s+)(?-i:(?=[a-z+/_.~-]*[0-9A-Z=]))[a-z0-9+/=_.~-]{8,}"""
     r"""|(?P<field>\b(?:password|passwd|pwd)\s*=\s*)[^\s&;"']+""",
     re.IGNORECASE,
@@ -135,19 +137,20 @@ class Redaction:
 
     def text(self, text: str, hidden: list[str], longest: int) -> str:
         """A message, shortened after its secrets were hidden, so that none is cut in two and seen in part."""
-        shown = self._shown(redacted(text[: longest * 4], hidden) if hidden else text[: longest * 4])
+        shown = self._shown(_covered(text[: longest * 4], hidden))
         return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
     def _is_harmless(self, text: str) -> bool:
         return not may_hold_secrets(text) and self._redact(text) == text
 
     def _shown(self, text: str) -> str:
-        return IN_TEXT.sub(_without, self._redact(text))
+        text = self._redact(text)
+        return IN_TEXT.sub(_without, text) if may_hold_secrets(text) else text
 
-    def _spelled(self, value: Any, hidden: list[str] | None = None) -> Any:
+    def _spelled(self, value: Any, hidden: Sequence[str] = ()) -> Any:
         """The value with each of its texts, names and numbers looked at by itself."""
         if isinstance(value, str):
-            return self._shown(redacted(value, hidden) if hidden else value)
+            return self._shown(_covered(value, hidden))
         if isinstance(value, Mapping):
             return {self._shown(name): self._spelled(held, hidden) for name, held in value.items()}
         if isinstance(value, list | tuple):
@@ -165,7 +168,7 @@ class Redaction:
         return _mark(one_line(args))
 
     def _short(self, name: str, value: Any, walk: _Walk) -> Any:
-        if walk.is_hidden(name, value):
+        if walk.hides(name, value):
             return HIDDEN
         if isinstance(value, str) and len(value) > LONG_VALUE:
             return _mark(value.encode("utf-8", "backslashreplace"))
@@ -174,11 +177,14 @@ class Redaction:
             kept = walk.clean(value)
         except _LongError:
             return _mark(one_line(value))
-        return self._spelled(kept) if len(one_line(kept)) <= LONG_VALUE else _mark(one_line(value))
+        written = one_line(kept)
+        if len(written) > LONG_VALUE:
+            return _mark(one_line(value))
+        return Raw(written) if self._is_harmless(written.decode()) else self._spelled(kept)
 
 
 class _Walk:
-    """Copies arguments without their secrets, until `left` values were seen: each takes two bytes at least."""
+    """Copies arguments without their secrets, until they are sure to take more than twice `left` bytes."""
 
     __slots__ = ("_hidden", "_sensitive", "left")
 
@@ -187,11 +193,15 @@ class _Walk:
         self._hidden = hidden
         self.left = left
 
-    def is_hidden(self, name: str, value: Any) -> bool:
-        return value is not None and (name in self._sensitive or names_secret(name, value))
+    def hides(self, name: str, value: Any) -> bool:
+        """Whether the value of this field is hidden; its texts are remembered then."""
+        if value is None or not (name in self._sensitive or names_secret(name, value)):
+            return False
+        self._hidden.extend(islice(_texts(value), MOST_HIDDEN))
+        return True
 
     def clean(self, value: Any, depth: int = 0) -> Any:
-        self.left -= 1
+        self.left -= 1 + len(value) // 2 if type(value) is str else 1
         if self.left < 0:
             raise _LongError
         if type(value) in SCALARS:
@@ -202,11 +212,10 @@ class _Walk:
             kept = {}
             for name, held in value.items():
                 name = str(name)
-                if self.is_hidden(name, held):
-                    self._hidden.extend(islice(_texts(held), MOST_HIDDEN))
+                if self.hides(name, held):
                     kept[name] = HIDDEN
                 elif type(held) in SCALARS:
-                    self.left -= 1
+                    self.left -= 1 + len(held) // 2 if type(held) is str else 1
                     kept[name] = held
                 else:
                     kept[name] = self.clean(held, depth + 1)
@@ -218,6 +227,16 @@ class _Walk:
                 return f"deeper than {DEEPEST} levels"
             return [self.clean(held, depth + 1) for held in value]
         return value
+
+
+def _covered(text: str, hidden: Sequence[str]) -> str:
+    """`text` without what was hidden in the arguments; nothing of it where a part of something long stands in it."""
+    for each in hidden:
+        if len(each) >= SHORTEST_HIDDEN and each[:LONGEST_PART] in text:
+            if len(each) > LONGEST_PART and each not in text:
+                return HIDDEN
+            text = text.replace(each, HIDDEN)
+    return text
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -79,6 +79,12 @@ def test_a_message_repeats_nothing_that_was_hidden_whatever_its_type(tmp_path: P
     assert line["message"] == "no card *** of ***, truly"
 
 
+def test_a_message_that_repeats_a_part_of_something_long_and_hidden_is_hidden_whole(tmp_path: Path) -> None:
+    key = "".join(f"{number:04d}" for number in range(1_000))
+    assert kept(tmp_path, {"password": key}, message=f"refused {key} here")["message"] == "refused *** here"
+    assert kept(tmp_path, {"password": key}, message=f"refused {key[:100]}…")["message"] == "***"
+
+
 def test_names_given_to_the_log_are_hidden_in_every_line(tmp_path: Path) -> None:
     with AuditLog(tmp_path, sensitive=frozenset({"iban"})) as log:
         log.append(a_line(args={"iban": "NO93", "city": "Oslo"}))
