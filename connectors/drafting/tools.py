@@ -116,7 +116,7 @@ def counting(found: Found) -> Tool | None:
     return _tool(
         f"count_{many}_by_{identifier(group.name)}",
         f"Count {words(many)} by {words(group.name)}{said}, most first{_by(since)}.",
-        f"{sql} GROUP BY {by} ORDER BY 2 DESC LIMIT {USUAL_ROWS}",
+        f"{sql} GROUP BY {by} ORDER BY 2 DESC, 1 LIMIT {USUAL_ROWS}",
         [one.parameter for one in since],
         found if dialect != "duckdb" else None,
     )
@@ -160,7 +160,7 @@ def counting_over(join: Join) -> Tool | None:
         f"count_{many}_by_{called}",
         f"Count {words(many)} by {words(called)}{said}, most first.",
         f"SELECT {by} AS {quoted(called, join.dialect)}, count(*) AS number_of_{many}{measured}"
-        f" FROM {_joined(join, 'JOIN')} GROUP BY {by} ORDER BY 2 DESC LIMIT {USUAL_ROWS}",
+        f" FROM {_joined(join, 'JOIN')} GROUP BY {by} ORDER BY 2 DESC, 1 LIMIT {USUAL_ROWS}",
         [],
         join.of if join.dialect != "duckdb" else None,
     )
@@ -211,9 +211,13 @@ def _is_group(column: Column) -> bool:
 
 
 def _measures(found: Found, dialect: Dialect, alias: str = "") -> tuple[str, str]:
-    """(columns that sum up, what they are in words): at most two that are amounts."""
+    """(columns that sum up, what they are in words): at most two that are amounts, else the average of a measure."""
     amounts = [c for c in found.shown if _is_amount(c)][:2]
     before = f"{alias}." if alias else ""
+    measure = next((c for c in found.shown if c.type == "float" and is_usable(c.name) and not c.is_key), None)
+    if not amounts and measure is not None:
+        average = f", avg({before}{quoted(measure.name, dialect)}) AS average_of_{identifier(measure.name)}"
+        return average, f", with the average of {words(measure.name)}"
     sql = "".join(f", sum({before}{quoted(c.name, dialect)}) AS sum_of_{identifier(c.name)}" for c in amounts)
     return sql, f", with the sum of {_listed([words(c.name) for c in amounts])}" if amounts else ""
 
