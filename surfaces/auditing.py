@@ -9,10 +9,11 @@ from typing import Final
 from ..engine.audit.line import Line
 from ..engine.audit.log import AuditLog
 from ..engine.audit.redaction import no_secrets
-from ..graphs.errors import Code
+from ..graphs.errors import Code, JackfieldError
 from .served import ServedCall
 from .settings import Settings
 
+MOST_BESIDE: Final = 64
 # What ends a call before anything of it has run.
 REFUSALS: Final = frozenset(
     (Code.TOOL_NOT_FOUND, Code.VALIDATION_INVALID_PARAMS, Code.VALIDATION_MISSING_FIELD, Code.ACCESS_DENIED,
@@ -24,15 +25,31 @@ def audit_folder(settings: Settings) -> Path:
     return settings.state / "audit"
 
 
-def audit_log(settings: Settings, redact: Callable[[str], str] = no_secrets) -> AuditLog:
+def audit_log(settings: Settings, redact: Callable[[str], str] = no_secrets, folder: Path | None = None) -> AuditLog:
     """The log that records this workspace's calls, not opened yet; `redact` hides the secrets that the app resolved."""
     return AuditLog(
-        audit_folder(settings),
+        folder or audit_folder(settings),
         max_bytes=settings["audit.max_bytes"],
         read_without=settings["audit.read_without"],
         fsync=settings["audit.fsync"],
         redact=redact,
     )
+
+
+def open_beside(settings: Settings, redact: Callable[[str], str] = no_secrets) -> AuditLog:
+    """An open log: the workspace's, or where other processes of it write already, `audit-2` beside it, and so on.
+
+    Each agent that speaks over stdio starts a process of its own; a file has one writer. Raises what `open` does.
+    """
+    folder = audit_folder(settings)
+    for number in range(2, MOST_BESIDE + 1):
+        try:
+            return audit_log(settings, redact, folder).open()
+        except JackfieldError as error:
+            if error.code is not Code.CONFIG_INVALID:
+                raise
+        folder = audit_folder(settings).with_name(f"audit-{number}")
+    return audit_log(settings, redact, folder).open()
 
 
 class AuditJournal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,12 +59,12 @@ def command(
     run = _over_stdio() if stdio else _over_http(host, port, tls_cert, tls_key)
 
     async def main() -> None:
-        open_log = open_beside if stdio else audit_log
-        with closing(open_log(app.settings, app.secrets.redact)) as log:
-            if not stdio:
-                log.open()
-            elif log.folder != audit_folder(app.settings):
-                click.echo(f"Another process of this workspace writes its audit; the one of this is in {log.folder}.", err=True)
+        redact = app.secrets.redact
+        with closing(open_beside(settings, redact) if stdio else audit_log(settings, redact).open()) as log:
+            if log.folder != audit_folder(settings):
+                click.echo(
+                    f"Another process writes this workspace's audit: that of this one is {log.folder}.", err=True
+                )
             async with Service(app, AuditJournal(log)) as service:
                 for note in log.notes:
                     click.echo(note, err=True)
