@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,14 +99,27 @@ def show(result: CallResult, format: str, output: Path | None) -> None:
 
 
 def _text(value: Any) -> str:
-    """What a model or a rendered prompt says, or what a save did, for a person; empty for any other value."""
+    """What a model or a prompt says, what a save did, or MCP content, for a person; empty for any other value."""
     match value:
+        case {"content": [{"type": str()}, *_] as blocks}:
+            return "\n".join(map(_block, blocks))
+        case {"messages": [{"role": str(), "content": {"type": str()}}, *_] as messages}:
+            return "\n".join(f"{message['role']}: {_block(message['content'])}" for message in messages)
         case {"answer": str(text)} | {"prompt": str(text)}:
             return text
         case {"report": {"rows": int(rows), "target": target, "mode": mode} as report}:
             again = ", which this idempotency key had saved before" if report.get("repeated") else ""
             return f"{rows:,} row{'s' * (rows != 1)} saved ({mode}): {target}{again}"
     return ""
+
+
+def _block(block: Mapping[str, Any]) -> str:
+    """A text as it is; of anything else only what it is."""
+    if block["type"] == "text":
+        return str(block["text"])
+    within = block.get("resource", block)
+    named = [str(within[name]) for name in ("uri", "mimeType") if within.get(name)]
+    return f"[{' '.join([str(block['type']), *named])}]"
 
 
 def said(result: CallResult, output: Path | None, written: int | None = None) -> str:
