@@ -20,6 +20,7 @@ from ..nodes import NODE_TYPES
 from ..nodes.base import Effect, NodeType, Port
 from ..nodes.saves import SAVES
 from ..nodes.saves.base import AnySaveType
+from .reference_api import api_page, openapi_file
 from .reference_pages import command_page, error_page, lint_page, sql_page, table, text
 
 Schema = Mapping[str, Json]
@@ -40,6 +41,8 @@ def pages() -> Mapping[str, str]:
         "errors.md": error_page(),
         "lint.md": lint_page(),
         "sql.md": sql_page(),
+        "api.md": api_page(),
+        "openapi.json": openapi_file(),
         "schema/connector.json": _json(connector_schema()),
     }
     for kind in NODE_TYPES:
@@ -100,6 +103,7 @@ def _index() -> str:
         "* [Error codes](errors.md)",
         "* [Lint codes](lint.md)",
         "* [SQL](sql.md)",
+        "* [Runtime API](api.md), and its [OpenAPI document](openapi.json)",
         "* [JSON Schema of connector files](schema/connector.json), as `jackfield schema` prints it;",
         "  `schema/` also holds that of each configuration",
     ]

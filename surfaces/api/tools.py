@@ -68,7 +68,7 @@ class ToolDetail(ToolSummary):
 
 
 class Drawing(Given):
-    format: Literal["json", "bgl", "mermaid", "svg"] = Field("json", description="json has the plan's hash beside BGL")
+    format: Literal["json", "mermaid", "svg"] = Field("json", description="json: BGL, and the graph's hash")
 
 
 class GraphTold(Told):
