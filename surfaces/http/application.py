@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from ...graphs.errors import JackfieldError
+from ..mcp_server.direct import Direct
 from ..mcp_server.server import build
 from ..service import Service
 from .bodies import Bodies
@@ -42,8 +43,9 @@ def application(
     settings = service.app.settings
     draining = draining or Draining()
     refusals = refusals or Refusals(service.journal.record)
-    manager = StreamableHTTPSessionManager(build(service), max_request_body_size=settings["serve.max_body"])
-    endpoint = StreamableHTTPASGIApp(manager)
+    server = build(service)
+    manager = StreamableHTTPSessionManager(server, max_request_body_size=settings["serve.max_body"])
+    endpoint = Direct(StreamableHTTPASGIApp(manager), service, server)
     names = Names(
         frozenset(host.lower() for host in settings["serve.hosts"]),
         frozenset(origin.lower().rstrip("/") for origin in settings["serve.origins"]),

@@ -16,6 +16,7 @@ from .strict_json import NotStrictError, loads
 WITHOUT: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 HELD: Final = 256 * 2**20  # of all requests together; one holds its body until it is answered
 LISTEN: Final = "subscriptions/listen"
+DOCUMENT: Final = "jackfield.document"  # key of the scope: the body of an MCP request, read
 
 
 class Bodies:
@@ -96,6 +97,7 @@ class Bodies:
             )  # fmt: skip
         if not is_mcp:
             return self._draining.refusal(scope)
+        scope[DOCUMENT] = document
         if isinstance(document, dict) and document.get("method") == LISTEN:
             self._draining.tell_stream(scope)
         return self._draining.refusal(scope, document)

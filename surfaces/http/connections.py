@@ -23,6 +23,7 @@ from .refusals import Refusals
 MAX_HEAD: Final = 32 * 2**10
 MAX_HEADERS: Final = 100
 SWEEP_S: Final = 1.0
+GONE: Final = "jackfield.gone"  # key of the scope: called when the client goes away before it was answered
 
 
 class Waiting(Enum):
@@ -62,6 +63,13 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self.patience.connections:
             _make_room(self.connections)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.cycle is not None and not self.cycle.response_complete:
+            gone: Any = self.cycle.scope.get(GONE)
+            if gone is not None:
+                gone()
 
     def data_received(self, data: bytes) -> None:
         if self.waits_for in (Waiting.REQUEST, Waiting.HEAD):

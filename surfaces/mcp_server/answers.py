@@ -27,7 +27,8 @@ async def tool_result(
     A graph may make the content itself; its other outputs are then what is structured. What does not fit is cut, and
     kept whole by `keep`, which gives the name to read it by.
     """
-    if (made := content_of(answer.body)) is not None:
+    is_table = answer.result is not None and answer.result.page is not None
+    if not is_table and (made := content_of(answer.body)) is not None:
         blocks, rest = made
         whole = None
         if tool is not None:

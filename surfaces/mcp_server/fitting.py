@@ -13,6 +13,7 @@ import msgspec
 from mcp_types import ContentBlock, ResourceLink, TextContent
 
 from ...connectors.model import Tool
+from ...engine.results import Page
 from ...graphs.model import Json
 from ..served import Answer
 from ..service import CURSOR, pages
@@ -35,40 +36,41 @@ CUT_SCHEMA: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """An answer that fits. `whole` is the text to keep, where this is not all of it and nothing else has it."""
+    """The JSON text of an answer that fits. `whole` is the text to keep, where nothing else has all of it."""
 
-    body: dict[str, Any]
     text: str
     whole: str | None = None
+
+    @property
+    def body(self) -> dict[str, Any]:
+        value: dict[str, Any] = msgspec.json.decode(self.text)
+        return value
 
 
 def fitted(answer: Answer, tool: Tool | None, arguments: Mapping[str, Any]) -> Fitted:
     """The answer of a tool as an object; of the platform's own tools, which bound theirs, `tool` is None."""
-    body: Any = answer.body
-    text = answer.text
-    if not isinstance(body, dict):
-        body = {"result": body}
-        text = _encoded(body)
-    limit = None if tool is None else tool.result.max_bytes + SLACK
-    if tool is None or limit is None:
-        return Fitted(body, text)
-    if tool.category == "READ" and isinstance(body.get("rows"), list):
-        if len(text) > limit:
-            return _narrow_rows(body, text, tool)
-        if body.get("truncated"):
-            return _hinted(body, text, narrowing(tool, body, arguments))
-        return Fitted(body, text)
-    return Fitted(body, text) if len(text) <= limit else _preview(text, tool)
+    text = answer.text if answer.text.startswith("{") else f'{{"result":{answer.text}}}'
+    if tool is None:
+        return Fitted(text)
+    limit = tool.result.max_bytes + SLACK
+    page = None if answer.result is None else answer.result.page
+    if page is None:
+        return Fitted(text) if len(text) <= limit else _preview(text, tool)
+    if len(text) > limit:
+        return _narrow_rows(text, tool)
+    if page.truncated:
+        return Fitted(f'{text[:-1]},"hint":{_encoded(narrowing(tool, page, arguments))}}}')
+    return Fitted(text)
 
 
-def narrowing(tool: Tool, body: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+def narrowing(tool: Tool, page: Page, arguments: Mapping[str, Any]) -> str:
     """What an agent can do about an answer that is not all there is."""
-    shown, total = body["row_count"], body.get("total_rows")
+    shown, total = page.table.num_rows, page.total_rows
     of = f" of {total}" if total is not None else ""
     known = tool.input_schema.get("properties") or {}
     free = [name for name in known if arguments.get(name) is None and name != CURSOR][:MOST_NAMED]
     ways = [f"narrow it with {', '.join(free)}"] if free else []
-    if body.get("next_cursor") is not None:
+    if page.next_cursor is not None:
         if pages(tool):
             ways.append(f"pass next_cursor as {CURSOR}")
         ways.append("read the linked resource for all rows")
@@ -76,7 +78,7 @@ def narrowing(tool: Tool, body: Mapping[str, Any], arguments: Mapping[str, Any])
         "source_cap": "A source stopped before its end, so that rows may be missing and totals too small.",
         "result_cap": f"This tool gives no more than {tool.result.max_rows} rows.",
     }
-    reason = reasons.get(str(body.get("truncation_reason")), f"These are {shown}{of} rows.")
+    reason = reasons.get(str(page.truncation_reason), f"These are {shown}{of} rows.")
     return f"{reason} {_sentence(ways)}".strip()
 
 
@@ -85,12 +87,9 @@ def _sentence(ways: Sequence[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _hinted(body: dict[str, Any], text: str, hint: str) -> Fitted:
-    return Fitted({**body, "hint": hint}, f'{text[:-1]},"hint":{_encoded(hint)}}}')
-
-
-def _narrow_rows(body: dict[str, Any], text: str, tool: Tool) -> Fitted:
+def _narrow_rows(text: str, tool: Tool) -> Fitted:
     """Long values of a page that does not fit though it has few rows, cut."""
+    body = msgspec.json.decode(text)
     rows: list[dict[str, Any]] = body["rows"]
     cells = sum(len(row) for row in rows) or 1
     room = max(SHORTEST, tool.result.max_bytes // cells)
@@ -100,7 +99,7 @@ def _narrow_rows(body: dict[str, Any], text: str, tool: Tool) -> Fitted:
     reason = body.get("truncation_reason") or "token_budget"
     fitting = {**body, "rows": shown, "truncated": True, "truncation_reason": reason, "hint": hint}
     # The rows of a page that goes on are all kept already.
-    return Fitted(fitting, _encoded(fitting), text if body.get("next_cursor") is None else None)
+    return Fitted(_encoded(fitting), text if body.get("next_cursor") is None else None)
 
 
 def _cut(name: str, value: Any, room: int, cut: dict[str, None]) -> Any:
@@ -119,7 +118,7 @@ def _preview(text: str, tool: Tool) -> Fitted:
         "total_bytes": len(text.encode("utf-8", "surrogatepass")),
         "hint": "This is the beginning of a longer answer; the linked resource has all of it.",
     }
-    return Fitted(body, _encoded(body), text)
+    return Fitted(_encoded(body), text)
 
 
 def fitted_content(blocks: Sequence[ContentBlock], limit: int) -> tuple[list[ContentBlock], str | None]:

@@ -25,7 +25,7 @@ from .resources import Resources
 from .result_shelf import Results
 from .skills_extension import EXTENSION, SETTINGS, DirectoryUri, SkillFolders, SkillUri
 from .subscriptions import Subscriptions
-from .tools import Tools
+from .tools import Keeping, Tools
 
 INSTRUCTIONS: Final = (
     "Tools of connectors, each a query over live sources. Answers come in pages: `truncated` says that there is more,"
@@ -47,6 +47,7 @@ class JackfieldServer(Server[Any]):
     """The SDK's server, which says in the handshake too that its lists change, and knows whom to tell."""
 
     subscriptions: Subscriptions
+    keep: Keeping
 
     def create_initialization_options(
         self,
@@ -94,6 +95,7 @@ def build(service: Service) -> JackfieldServer:
     server.add_request_handler("skills/get", SkillUri, skills.get)
     server.add_request_handler("resources/directory/read", DirectoryUri, skills.directory)
     server.subscriptions = subscriptions
+    server.keep = tools.keep
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, levels.set)
     server.middleware[:] = [told_by_id, subscriptions, sealing(service.app.settings.state)]
     return server

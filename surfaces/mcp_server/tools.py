@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from mcp.shared.exceptions import MCPError
@@ -29,7 +30,7 @@ from ..platform.tool import PlatformTool
 from ..served import LOCAL, Answer, Caller, ServedCall
 from ..service import CURSOR, Service, pages
 from ..signatures import as_mcp
-from .answers import Keep, error_result, tool_result
+from .answers import error_result, tool_result
 from .asking import client_of
 from .callers import Context, caller_of
 from .fitting import CUT_SCHEMA
@@ -39,6 +40,9 @@ from .progress import reporting
 from .tool_search import ToolSearch, called
 
 CURSOR_SCHEMA: Final = {"type": "string", "description": "next_cursor of an earlier answer, to go on from there"}
+
+
+Keeping = Callable[[Caller, str], Awaitable[str]]
 
 
 class Tools:
@@ -90,21 +94,23 @@ class Tools:
             if error.code is Code.TOOL_NOT_FOUND and offered is None:
                 raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}. {error.hint}".strip()) from None
             return error_result(error)
-        return await tool_result(answer, self._keep(caller), None if offered is None else offered.tool, arguments)
+        return await tool_result(
+            answer, partial(self.keep, caller), None if offered is None else offered.tool, arguments
+        )
 
     async def _call_platform(self, caller: Caller, params: CallToolRequestParams) -> CallToolResult:
         try:
             answer = await self._platform.call(caller, params.name, params.arguments or {})
         except JackfieldError as error:
             return error_result(error)
-        return await tool_result(answer, self._keep(caller))
+        return await tool_result(answer, partial(self.keep, caller))
 
     async def _search(self, caller: Caller, params: CallToolRequestParams, search: ToolSearch) -> CallToolResult:
         try:
             answer = await self._recorded(caller, params, search.search(params.arguments or {}))
         except JackfieldError as error:
             return error_result(error)
-        return await tool_result(answer, self._keep(caller))
+        return await tool_result(answer, partial(self.keep, caller))
 
     async def _refuse(self, caller: Caller, params: CallToolRequestParams, error: JackfieldError) -> CallToolResult:
         """The answer to a call that names no tool, with its audit line."""
@@ -113,7 +119,7 @@ class Tools:
             raise error
 
         try:
-            return await tool_result(await self._recorded(caller, params, refusal()), self._keep(caller))
+            return await tool_result(await self._recorded(caller, params, refusal()), partial(self.keep, caller))
         except JackfieldError as told:
             return error_result(told)
 
@@ -121,8 +127,9 @@ class Tools:
         call = ServedCall(caller, params.name, params.arguments or {}, secrets.token_hex(8), category=CATEGORY)
         return await self._service.recorded(call, work)
 
-    def _keep(self, caller: Caller) -> Keep:
-        return lambda text: in_thread(lambda: self._values.keep(text, caller.principal))
+    async def keep(self, caller: Caller, text: str) -> str:
+        """Keep the whole of an answer that was cut; the name to read it by."""
+        return await in_thread(lambda: self._values.keep(text, caller.principal))
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """For the headers that repeat arguments (Mcp-Param): a tool's schema is the same for everyone."""
