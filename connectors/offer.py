@@ -57,19 +57,31 @@ def offer_of(connectors: Iterable[Connector]) -> Offer:
     for connector in connectors:
         for tool in connector.tools.values():
             name = fitting(tool.name)
-            if _is_reserved(name):
+            if is_reserved(name):
                 findings.append(_reserved(connector, tool, name))
             elif name in tools:
                 findings.append(_taken(connector, tool, name, tools[name].tool))
             else:
                 tools[name] = OfferedTool(name, connector, tool)
         for skill in connector.skills.values():
-            name = fitting(f"{connector.slug.replace('-', '_')}_{skill.id}" if connector.prefix else skill.id)
-            if name in skills:
+            name = fitting(declared_name(connector.slug, skill.id, connector.prefix))
+            if name in PLATFORM_PROMPTS:
+                findings.append(_reserved(connector, skill, name))
+            elif name in skills:
                 findings.append(_taken(connector, skill, name, skills[name].skill))
             else:
                 skills[name] = OfferedSkill(name, connector, skill)
     return Offer(tools, skills, tuple(findings))
+
+
+def declared_name(slug: str, id: str, prefix: bool) -> str:
+    """What a connector calls its tool or skill, before it is made to fit."""
+    return f"{slug.replace('-', '_')}_{id}" if prefix else id
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the platform has, or keeps for itself, a tool of this name."""
+    return name in PLATFORM_NAMES or name.startswith(RESERVED_PREFIXES)
 
 
 def fitting(name: str) -> str:
@@ -88,19 +100,17 @@ def renamed(offer: Offer) -> Iterator[tuple[str, str]]:
             yield offered.tool.name, offered.name
 
 
-def _is_reserved(name: str) -> bool:
-    return name in PLATFORM_NAMES or name.startswith(RESERVED_PREFIXES)
+def _reserved(connector: Connector, part: Tool | Skill, name: str) -> Finding:
+    message, hint = why_reserved("tool" if isinstance(part, Tool) else "skill", name)
+    place = Place(str(connector.path or ""), part.pointer)
+    return Finding("TOOL_NAME_RESERVED", Severity.ERROR, message, place, hint, subject=part.id)
 
 
-def _reserved(connector: Connector, tool: Tool, name: str) -> Finding:
-    return Finding(
-        "TOOL_NAME_RESERVED",
-        Severity.ERROR,
-        f"Agents cannot be offered the tool '{name}': names of the platform begin like that.",
-        Place(str(connector.path or ""), tool.pointer),
-        "Give it another id.",
-        subject=tool.id,
-    )
+def why_reserved(kind: str, name: str) -> tuple[str, str]:
+    """(what is wrong, a hint)"""
+    prefix = next((prefix for prefix in RESERVED_PREFIXES if name.startswith(prefix)), None)
+    why = f"names of the platform begin with '{prefix}'" if prefix else "the platform has one of that name"
+    return f"Agents cannot be offered the {kind} '{name}': {why}.", "Give it another id."
 
 
 def _taken(connector: Connector, part: Tool | Skill, name: str, holder: Tool | Skill) -> Finding:

@@ -16,6 +16,7 @@ from ..native.answers import answer_schema
 from ..native.compile import Surroundings, compile_tool, graph_of
 from ..native.parameters import schema_of
 from ..native.parts import Parts, parts_of
+from ..offer import declared_name
 from ..skills import compile_skill
 from ..text import FileText
 from .base import Format, Reading
@@ -65,7 +66,7 @@ def _tool(tool: fields.Tool, pointer: str, top: fields.Top, around: Surroundings
     result = tool.result
     return Tool(
         id=tool.id,
-        name=f"{top.slug.replace('-', '_')}_{tool.id}" if top.prefix else tool.id,
+        name=declared_name(top.slug, tool.id, top.prefix),
         title=tool.name,
         description=tool.description,
         category=tool.category,

@@ -17,9 +17,12 @@ from .. import catalog, text
 from ..formats import FORMATS
 from ..formats.native import NATIVE
 from ..masking import masked
+from ..model import Connector
 from ..native.parts import parts_of
+from ..reading import read_file
 from .codes import CODES
 from .descriptions import descriptions
+from .names import collisions, names
 from .parameters import parameters
 from .paths import paths as path_rules
 from .prompts import prompts
@@ -35,6 +38,7 @@ Rule = Callable[[Subject], Iterator[Finding]]
 RULES: Final[tuple[Rule, ...]] = (
     secrets,
     templates,
+    names,
     path_rules,
     shapes,
     prompts,
@@ -99,6 +103,7 @@ def lint_all(
     findings: list[Finding] = []
     texts: dict[str, str] = {}
     slugs: dict[str, Path] = {}
+    served: list[Connector] = []
     for path, named in catalog.discover(paths).items():
         found = lint(path, columns=columns, sensitive=sensitive)
         if not named and [finding.code for finding in found] == ["FORMAT_UNKNOWN"]:
@@ -109,10 +114,14 @@ def lint_all(
         except OSError:
             continue  # reported as unreadable
         texts[str(path)] = masked(content, found)
+        reading = read_file(path)
+        if reading is not None and reading.connector is not None and reading.connector.slug not in slugs:
+            served.append(reading.connector)
         slug, place = _slug(path)
         if slug and slugs.setdefault(slug, path) != path:
             message = f"The slug '{slug}' is taken by {slugs[slug]}, which is served in its place."
             findings.append(Finding("DUPLICATE_SLUG", Severity.ERROR, message, place, "Give one of them another slug."))
+    findings.extend(_tagged(finding) for finding in collisions(served))
     return Linted(in_order(findings), texts)
 
 

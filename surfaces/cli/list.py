@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import click
 
-from ...connectors.model import Connector
+from ...connectors.model import Connector, Skill, Tool
+from ...connectors.offer import Offer
 from ...graphs.findings import Severity
 from ..signatures import signature
 from .failures import errors_as_json
@@ -25,15 +27,16 @@ def command(path: str | None, format: str) -> None:
     elif path is not None:
         app.connector(path)
     connectors = [one for slug, one in app.catalog.connectors.items() if app.paths or path in (None, slug)]
+    names = offered_names(app.catalog.offer)
     if format == "json":
-        click.echo(json.dumps([summary(one) for one in connectors], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([summary(one, names) for one in connectors], ensure_ascii=False, indent=2))
     else:
         for one in connectors:
             click.echo(f"{one.slug}  {one.name} {one.version}")
             for tool in one.tools.values():
-                click.echo(f"  {tool.category:6}  {signature(tool)}")
+                click.echo(f"  {tool.category:6}  {signature(tool)}{_offered(tool, names)}")
             for skill in one.skills.values():
-                click.echo(f"  {'SKILL':6}  {signature(skill)}")
+                click.echo(f"  {'SKILL':6}  {signature(skill)}{_offered(skill, names)}")
         if not connectors:
             click.echo("No connectors here. `jackfield new NAME` writes one to start from.", err=True)
     errors = sum(finding.severity is Severity.ERROR for finding in app.catalog.findings)
@@ -41,14 +44,33 @@ def command(path: str | None, format: str) -> None:
         click.echo(f"{errors} error{'s' * (errors != 1)} in these files; see `jackfield lint`.", err=True)
 
 
-def summary(connector: Connector) -> dict[str, object]:
+def offered_names(offer: Offer) -> dict[str, str]:
+    """The name by which agents know each tool and skill that they are offered, by its key."""
+    tools = {each.tool.key: name for name, each in offer.tools.items()}
+    return tools | {each.skill.key: name for name, each in offer.skills.items()}
+
+
+def _offered(part: Tool | Skill, names: Mapping[str, str]) -> str:
+    """What agents see, where it is not the id."""
+    name = names.get(part.key)
+    if name is None:
+        return "  (not offered to agents: another has its name)"
+    return "" if name == part.id else f"  (agents: {name})"
+
+
+def summary(connector: Connector, names: Mapping[str, str]) -> dict[str, object]:
     return {
         "slug": connector.slug,
         "name": connector.name,
         "version": connector.version,
         "path": str(connector.path) if connector.path else None,
         "tools": [
-            {"id": tool.id, "category": tool.category, "signature": signature(tool)}
+            {
+                "id": tool.id,
+                "category": tool.category,
+                "signature": signature(tool),
+                "offered_as": names.get(tool.key),
+            }
             for tool in connector.tools.values()
         ],
         "skills": [skill.id for skill in connector.skills.values()],
