@@ -13,6 +13,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from anyio.abc import TaskStatus
+
     from ..app import App
     from ..service import Service
 
@@ -77,10 +79,10 @@ def _over_stdio() -> Callable[[Service], Any]:
     async def run(service: Service) -> None:
         from ..stdio import serve_stdio
 
-        say(service.app, "stdin and stdout")
         stop = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_on_signals, stop.set)
+            await tasks.start(_on_signals, stop.set)
+            say(service.app, "stdin and stdout")
             await serve_stdio(service, stop)
             tasks.cancel_scope.cancel()
 
@@ -103,19 +105,20 @@ def _over_http(host: str, port: int, tls_cert: Path | None, tls_key: Path | None
             serving(service, sockets, context=context, routes=observing.routes()) as under_way,
             anyio.create_task_group() as tasks,
         ):
+            await tasks.start(_on_signals, under_way.stop)
             url = url_of(sockets[0], context is not None)
             say(service.app, f"{url}/mcp")
             click.echo(url)
-            tasks.start_soon(_on_signals, under_way.stop)
             await under_way.ended.wait()
             tasks.cancel_scope.cancel()
 
     return run
 
 
-async def _on_signals(stop: Callable[[], None]) -> None:
+async def _on_signals(stop: Callable[[], None], *, task_status: TaskStatus[None]) -> None:
     """The first asks to stop, the second to be quick about it."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             stop()
 
