@@ -102,9 +102,10 @@ class Cursors:
 
     def lend(self, rows: Rows) -> Lent:
         """A cursor that nobody else uses, on which `rows` are registered and no other tables are."""
-        key = tuple((name, _identity(rows[name])) for name in sorted(rows))
-        size = sum([table.nbytes for table in rows.values()])
-        shape = shape_of(rows) if size <= SLOT_BYTES else None
+        columns = {name: rows[name].schema.serialize().to_pybytes() for name in sorted(rows)}
+        key = tuple([(name, _identity(rows[name], schema)) for name, schema in columns.items()])
+        size = sum([_size(table) for table in rows.values()])
+        shape = shape_of(rows, columns) if size <= SLOT_BYTES else None
         with self._lock:
             kept = self._kept.pop(key, None) or self._slotted(shape)
             if kept is not None:
@@ -188,7 +189,13 @@ class Cursors:
         return root
 
 
-def _identity(table: pa.Table) -> Hashable:
+def _size(table: pa.Table) -> int:
+    """Its bytes; those of its whole buffers, which are added up in no time, where that is little enough anyway."""
+    held = table.get_total_buffer_size()
+    return held if held <= SLOT_BYTES else table.nbytes
+
+
+def _identity(table: pa.Table, schema: bytes) -> Hashable:
     """The same for tables over the same memory, as a source gives them that selects columns of rows it has kept."""
     import pyarrow as pa
 
@@ -200,7 +207,7 @@ def _identity(table: pa.Table) -> Hashable:
         (len(chunk), chunk.offset, *(0 if buffer is None else buffer.address for buffer in chunk.buffers()))
         for chunk in chunks
     )
-    return (table.schema, places)
+    return (schema, places)
 
 
 def _settles(rows: pa.Table) -> bool:

@@ -177,7 +177,7 @@ class Query:
             lent.small.discard(self._sql)
             return None
         rows: pa.Table = found.arrow_table()
-        size = rows.nbytes
+        size = rows.get_total_buffer_size()
         if size > SMALL_BYTES:
             lent.small.discard(self._sql)
         if self._budget is not None:

@@ -31,11 +31,14 @@ class Slot:
         return rows.__arrow_c_stream__(requested_schema)
 
 
-def shape_of(rows: Mapping[str, pa.Table]) -> Shape | None:
-    """The same for tables that fit the same slots: their names and columns, to the last detail. None: no slots."""
+def shape_of(rows: Mapping[str, pa.Table], columns: Mapping[str, bytes]) -> Shape | None:
+    """The same for tables that fit the same slots: their names and columns, to the last detail. None: no slots.
+
+    `columns` has the schemas by name, in order.
+    """
     if not rows or not all(_is_plain(table) for table in rows.values()):
         return None
-    return tuple((name, rows[name].schema.serialize().to_pybytes()) for name in sorted(rows))
+    return tuple(columns.items())
 
 
 def _is_plain(table: pa.Table) -> bool:
