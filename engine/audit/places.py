@@ -13,6 +13,7 @@ from typing import BinaryIO, Final
 CURRENT: Final = "audit.log"
 HEAD: Final = "head.json"
 LOCK: Final = "audit.lock"
+RENAMED: Final = 4  # files that may become full while one is opened
 ROTATED: Final = re.compile(r"audit-([0-9TZ.-]+)-(\d{12,})\.log")
 
 
@@ -69,8 +70,11 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
     with current:
         full = rotated(folder)
         held = os.fstat(current.fileno())
-        if full and _is_same(full[-1].path, held):
-            full = full[:-1]
+        # If it was renamed in between it is among the last of these, and newer ones are left for the next look.
+        for index in range(len(full) - 1, max(len(full) - 1 - RENAMED, -1), -1):
+            if _is_same(full[index].path, held):
+                full = full[:index]
+                break
         yield Snapshot(full, current)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 
 from ...engine.audit.reading import Filter, moment
 from ...engine.audit.verify import nothing_recorded
+from ...graphs.errors import Code, JackfieldError
 from ..auditing import audit_folder
 from ..settings import load
 from .failures import errors_as_json
@@ -57,10 +59,16 @@ def chosen(options: dict[str, Any]) -> Filter:
 
 
 def recorded() -> Path:
-    """The folder of the workspace's audit. Raises SCHEMA_NOT_FOUND where none was ever written."""
+    """The folder of the workspace's audit. Raises SCHEMA_NOT_FOUND where none was ever written; ACCESS_DENIED."""
     folder = audit_folder(load())
     if not folder.is_dir():
         raise nothing_recorded(folder)
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise JackfieldError(
+            Code.ACCESS_DENIED,
+            f"The audit in '{folder}' may be read by its owner alone.",
+            "Ask as the user that serves this workspace.",
+        )
     return folder
 
 

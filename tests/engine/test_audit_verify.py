@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from servers.audit import a_line, files, fill
 
+from jackfield.engine.audit import places
 from jackfield.engine.audit.chain import line_hash, link_of, read_head
 from jackfield.engine.audit.log import AuditLog
 from jackfield.engine.audit.verify import Verdict, verify
@@ -243,7 +244,7 @@ def test_verify_is_right_while_lines_are_being_written(tmp_path: Path) -> None:
         thread = threading.Thread(target=look)
         thread.start()
         number = 0
-        while len(verdicts) < 40 and not failures and number < 200_000:
+        while (len(verdicts) < 40 or verdicts[-1].lines == verdicts[0].lines) and not failures and number < 200_000:
             number += 1
             log.append(a_line(number))
         over.set()
@@ -252,6 +253,27 @@ def test_verify_is_right_while_lines_are_being_written(tmp_path: Path) -> None:
     assert len(verdicts) >= 40
     assert [verdict.fault for verdict in verdicts if verdict.fault] == []
     assert verdicts[-1].lines > verdicts[0].lines
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_files_that_become_full_while_they_are_listed_are_not_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    with AuditLog(tmp_path, max_bytes=600) as log:  # a line a file
+        log.append(a_line())
+        listed = places.rotated
+
+        def late(folder: Path) -> tuple[places.Rotated, ...]:
+            for number in range(times):
+                log.append(a_line(number))
+            return listed(folder)
+
+        monkeypatch.setattr(places, "rotated", late)
+        verdict = verify(tmp_path)
+        monkeypatch.undo()
+    assert verdict.fault is None, str(verdict.fault)
+    assert verdict.lines == 1
+    assert verify(tmp_path).lines == 1 + times
 
 
 def test_the_head_record_has_one_size_so_that_one_write_replaces_it(folder: Path) -> None:
