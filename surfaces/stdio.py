@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final
 
 import anyio
@@ -35,6 +35,7 @@ from .http.strict_json import NotStrictError, loads
 from .mcp_server.server import build
 from .service import Service
 
+ANSWER_S: Final = 1.0  # for the answers of calls that were stopped
 _OVER: Final = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError, CancelledError)
 
 
@@ -61,7 +62,7 @@ async def serve_stdio(service: Service, stop: anyio.Event) -> None:
             with anyio.move_on_after(settings["serve.drain_s"]):
                 await talk.answered()
             service.stop_calls()
-            with anyio.move_on_after(1):
+            with anyio.move_on_after(ANSWER_S):
                 await talk.answered()
             tasks.cancel_scope.cancel()
 
@@ -97,29 +98,29 @@ class _Talk:
         self._token = anyio.lowlevel.current_token()
         self._unanswered: set[RequestId] = set()
         self._quiet = anyio.Event()
+        self._is_broken = False
         self.over = anyio.Event()  # nothing more will be read, or can be written
 
     def begin(self) -> None:
-        for work, name in ((self._read, "jackfield-stdin"), (self._write, "jackfield-stdout")):
-            threading.Thread(target=self._until_over, args=(work,), name=name, daemon=True).start()
+        for work, end in ((self._read, self.over.set), (self._write, self._break_off)):
+            threading.Thread(target=self._until_over, args=(work, end), name="jackfield-stdio", daemon=True).start()
 
     async def answered(self) -> None:
-        """Wait until every request that was read has been answered."""
-        while self._unanswered:
+        """Wait until every request that was read has been answered, or none can be."""
+        while self._unanswered and not self._is_broken:
             self._quiet = anyio.Event()
             await self._quiet.wait()
 
-    def _until_over(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except OSError:
-            pass  # the client went away
-        except _OVER:
-            return
-        try:
-            anyio.from_thread.run_sync(self.over.set, token=self._token)
-        except _OVER:
-            return
+    def _until_over(self, work: Callable[[], None], end: Callable[[], None]) -> None:
+        with suppress(*_OVER):
+            with suppress(OSError):  # the client went away
+                work()
+            anyio.from_thread.run_sync(end, token=self._token)
+
+    def _break_off(self) -> None:
+        self._is_broken = True
+        self._quiet.set()
+        self.over.set()
 
     def _read(self) -> None:
         while line := self._source.readline(self._most + 1):

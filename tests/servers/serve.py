@@ -28,13 +28,17 @@ class ServeProcess:
             text=True,
         )
         self._said: list[str] = []
+        self._up = threading.Event()
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._reader.start()
         self.url = ""
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
-        self._said.extend(self.process.stderr)
+        for line in self.process.stderr:
+            self._said.append(line)
+            if line.startswith("Jackfield serves"):
+                self._up.set()
 
     @property
     def err(self) -> str:
@@ -45,6 +49,7 @@ class ServeProcess:
             assert self.process.stdout is not None
             self.url = self.process.stdout.readline().strip()
             assert self.url, self.end()
+        assert self._up.wait(20), self.end()
         return self
 
     @property
