@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import anyio
 
 from ..graphs.errors import Code, JackfieldError
+from ..graphs.model import Json
+from ..nodes.base import Client, Question
 
 RETRY_AFTER_S = 1.0
+T = TypeVar("T")
 
 
 class Bulkheads:
@@ -21,7 +25,7 @@ class Bulkheads:
         self._by_connector: dict[str, _Bulkhead] = {}
 
     @asynccontextmanager
-    async def slot(self, connector: str) -> AsyncIterator[None]:
+    async def slot(self, connector: str) -> AsyncIterator[Slot]:
         """Holds a slot of `connector`. Raises OVERLOADED with a retry hint when too many wait for one already."""
         bulkhead = self._by_connector.get(connector)
         if bulkhead is None:
@@ -39,10 +43,12 @@ class Bulkheads:
             await bulkhead.free.acquire()
         finally:
             bulkhead.waiting -= 1
+        slot = Slot(bulkhead.free)
         try:
-            yield
+            yield slot
         finally:
-            bulkhead.free.release()
+            if slot.held:
+                bulkhead.free.release()
 
     def depth(self) -> dict[str, tuple[int, int]]:
         """(running, waiting) by connector."""
@@ -50,6 +56,52 @@ class Bulkheads:
             name: (self._running - bulkhead.free.value, bulkhead.waiting)
             for name, bulkhead in self._by_connector.items()
         }
+
+
+class Slot:
+    """A place of a connector, while a call has it. Nobody needs it while the call waits for a person."""
+
+    def __init__(self, free: anyio.Semaphore) -> None:
+        self.held = True
+        self._free = free
+        self._asking = 0
+        self._taking = anyio.Lock()
+
+    def lent(self, client: Client | None) -> Client | None:
+        """`client`, who is asked without the slot."""
+        return None if client is None else _Patient(client, self)
+
+    async def without(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What `ask` gives. The slot is free until the last of what a call asks at once is answered."""
+        self._asking += 1
+        if self.held:
+            self.held = False
+            self._free.release()
+        try:
+            answer = await ask()
+        finally:
+            self._asking -= 1
+        async with self._taking:
+            if not self._asking and not self.held:
+                await self._free.acquire()
+                self.held = True
+        return answer
+
+
+class _Patient:
+    """Implements `Client`."""
+
+    def __init__(self, client: Client, slot: Slot) -> None:
+        self._client, self._slot = client, slot
+
+    def takes(self, question: Question) -> bool:
+        return self._client.takes(question)
+
+    async def ask(self, questions: Sequence[Question]) -> Mapping[str, Mapping[str, Json]]:
+        return await self._slot.without(lambda: self._client.ask(questions))
+
+    async def log(self, level: str, data: Json, logger: str = "") -> None:
+        await self._client.log(level, data, logger)
 
 
 class _Bulkhead:

@@ -196,7 +196,7 @@ class Service:
             if pages(found) and CURSOR in arguments:
                 cursor = arguments.pop(CURSOR)
         call.follow(listener)
-        async with self.bulkheads.slot(owner.slug):
+        async with self.bulkheads.slot(owner.slug) as slot:
             with crowd(owner.slug):  # a sick upstream must not use up the threads of others
                 result = await self.app.perform(
                     owner,
@@ -208,7 +208,7 @@ class Service:
                     bounded=not whole,
                     idempotency_key=idempotency_key,
                     trail=call.trail,
-                    client=client,
+                    client=slot.lent(client),
                 )
         rows = result.rows
         call.rows = None if rows is None else rows.num_rows

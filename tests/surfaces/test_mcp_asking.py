@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp.client.context import ClientRequestContext
@@ -25,6 +26,7 @@ from mcp_types import (
 )
 
 from jackfield.graphs.model import Json
+from jackfield.surfaces.served import ServedCall
 
 from .asking_graphs import node, text, tool
 from .serving import ERAS, connector, served
@@ -260,6 +262,69 @@ async def test_a_stateless_request_hears_what_it_asks_for(tmp_path: Path, level:
     async with served(asking(tmp_path)) as server, server.client("2026-07-28", **options) as client:
         await client.call_tool("say", {})
     assert someone.heard == heard
+
+
+async def test_a_connector_serves_others_while_a_person_thinks(tmp_path: Path) -> None:
+    someone = Someone("Ada")
+    asked, answered = anyio.Event(), anyio.Event()
+
+    async def think(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        asked.set()
+        await answered.wait()
+        return await someone.elicit(context, params)
+
+    one_at_a_time = {"JACKFIELD_SERVE_CALLS": "1"}
+    async with (
+        served(asking(tmp_path), environment=one_at_a_time) as server,
+        server.client("legacy", elicitation_callback=think) as slow,
+        server.client("legacy") as quick,
+        anyio.create_task_group() as tasks,
+    ):
+        given: list[Any] = []
+
+        async def greet() -> None:
+            given.append(await slow.call_tool("greet", {}))
+
+        tasks.start_soon(greet)
+        with anyio.fail_after(10):
+            await asked.wait()
+            assert server.service.bulkheads.depth() == {"zoo": (0, 0)}
+            assert not (await quick.call_tool("say", {})).is_error
+            answered.set()
+    assert given[0].content[0].text == "Hello Ada"
+
+
+class Ended:
+    """An observer that tells of the end of a call."""
+
+    def __init__(self) -> None:
+        self.event = anyio.Event()
+
+    def call_began(self, call: ServedCall) -> None: ...
+
+    def call_ended(self, call: ServedCall) -> None:
+        self.event.set()
+
+
+async def test_a_call_ends_when_its_client_leaves_before_he_answers(tmp_path: Path) -> None:
+    asked, ended = anyio.Event(), Ended()
+
+    async def never(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        asked.set()
+        await anyio.sleep_forever()
+        raise AssertionError("unreachable")
+
+    async with served(asking(tmp_path)) as server:
+        server.service.observers = (ended,)
+        with anyio.fail_after(10):
+            client = server.client("legacy", elicitation_callback=never)
+            async with client, anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "greet", {})
+                await asked.wait()
+                tasks.cancel_scope.cancel()
+            await ended.event.wait()
+        assert [call.error and call.error.code.value for call in server.calls] == ["CANCELLED"]
+        assert server.service.bulkheads.depth() == {"zoo": (0, 0)}
 
 
 # Round by round, as a client without a session makes them.
