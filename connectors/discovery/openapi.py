@@ -104,14 +104,14 @@ def _source(
     if not held:
         return None
     parameters = _parameters(document, operation, shared)
-    pagination, used = _pages(parameters)
+    paged, used = _pages(parameters)
     url, params, arguments = _arguments(document, path, parameters, used, thing)
     if any(p.get("in") in ("header", "cookie", "body") and p.get("required") for p in parameters):
         return None
     own = _free(thing if is_single else plural(thing), path, arguments, is_single, taken)
     auth = given if isinstance(given, Mapping) else auth_of(document, operation, name)
     source: dict[str, Json] = {"id": own, "type": "rest", "url": f"{server}{url}"}
-    optional = {"params": params, "auth": auth, "data_path": data_path, "pagination": pagination}
+    optional = {"params": params, "auth": auth, "data_path": data_path, **paged}
     source |= {field: value for field, value in optional.items() if value}
     if not is_single:
         source["schema"] = {column.name: column.type for column in held}
@@ -121,15 +121,12 @@ def _source(
         own,
         source,
         held,
-        None,
-        False,
-        pagination,
-        need,
-        (),
-        tuple(arguments),
-        is_single,
-        about,
-        {"operation": f"GET {path}"},
+        pagination=paged.get("pagination"),
+        auth=need,
+        arguments=tuple(arguments),
+        is_single=is_single,
+        about=about,
+        facts={"operation": f"GET {path}"},
     )
 
 
@@ -173,33 +170,39 @@ def _parameters(
     return list(found.values())
 
 
-def _pages(parameters: list[Mapping[str, Any]]) -> tuple[dict[str, Json] | None, set[str]]:
-    """Pagination by the names of the query's parameters, and those that it takes for itself."""
+def _pages(parameters: list[Mapping[str, Any]]) -> tuple[dict[str, Json], set[str]]:
+    """The source's `pagination` or `limit_param`, by the names of the query's parameters, and those that it takes."""
     names = {str(p["name"]).lower(): p for p in parameters if p.get("in") == "query"}
-    size = next((names[name] for name in SIZES if name in names), None)
-    asked = {} if size is None else {"page_size": _page_size(size)}
-    own = {str(size["name"])} if size is not None else set()
+    written = next((names[name] for name in SIZES if name in names), None)
+    param = "" if written is None else str(written["name"])
+    size = None if written is None else _page_size(written)
+    sized: dict[str, Json] = {"page_size": size} if size is not None else {}
     for name in ("page", "page_number", "pagenumber", "_page"):
         if name in names:
-            param = str(names[name]["name"])
-            told = {"size_param": str(size["name"])} if size is not None else {}
-            return {"strategy": "page", "page_param": param, **told, **asked, "max_pages": MAX_PAGES}, {*own, param}
+            page = str(names[name]["name"])
+            asked = {"size_param": param} if sized else {}
+            fields = {"strategy": "page", "page_param": page, **asked, **sized, "max_pages": MAX_PAGES}
+            return {"pagination": fields}, {param, page}
     for name in ("offset", "skip", "start", "$skip"):
-        if name in names and size is not None:
-            param = str(names[name]["name"])
-            fields = {"offset_param": param, "limit_param": str(size["name"]), **asked, "max_pages": MAX_PAGES}
-            return {"strategy": "offset", **fields}, {*own, param}
-    return None, set()
+        if name in names:
+            offset = str(names[name]["name"])
+            asked = {"limit_param": param} if sized else {}
+            fields = {"strategy": "offset", "offset_param": offset, **asked, **sized, "max_pages": MAX_PAGES}
+            return {"pagination": fields}, {param, offset}
+    return ({"limit_param": param}, {param}) if param else ({}, set())
 
 
-def _page_size(parameter: Mapping[str, Any]) -> int:
-    """As many as the API gives at once, but no more than 100."""
+def _page_size(parameter: Mapping[str, Any]) -> int | None:
+    """As many as the API says that it gives at once, but no more than 100; None where it does not say.
+
+    One that gives fewer than it is asked for would seem to have ended.
+    """
     schema = parameter.get("schema") if isinstance(parameter.get("schema"), Mapping) else parameter
     most = schema.get("maximum") if isinstance(schema, Mapping) else None
     usual = schema.get("default") if isinstance(schema, Mapping) else None
     if isinstance(most, int) and most > 0:
         return min(100, most)
-    return usual if isinstance(usual, int) and usual > 0 else 100
+    return usual if isinstance(usual, int) and usual > 0 else None
 
 
 def _arguments(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from ...graphs.model import Json
@@ -60,15 +60,18 @@ def listing(found: Found) -> Tool | None:
     chosen = filters_of(found, dialect, but=[str(argument["name"]) for argument in arguments])
     key = found.key
     sql = f"SELECT {_names(columns, dialect)} FROM {relation(found, dialect)}{_where(chosen)}"
+    if "limit_param" in found.source:
+        key = None  # in no order, so that the API can be asked for just so many
     if key is not None and is_usable(key.name):
         sql += f" ORDER BY {quoted(key.name, dialect)}"
     many = plural(identifier(found.id))
     by = _by(chosen)
+    limit = _limit({str(argument["name"]) for argument in arguments})
     return _tool(
         f"list_{many}",
         f"List {words(many)}{by}{_ordered(key)}. Gives up to {USUAL_ROWS} unless told otherwise.",
-        f"{sql} LIMIT :limit",
-        [*arguments, *(one.parameter for one in chosen), _limit()],
+        f"{sql} LIMIT :{limit['name']}",
+        [*arguments, *(one.parameter for one in chosen), limit],
         found if dialect != "duckdb" else None,
     )
 
@@ -229,9 +232,9 @@ def _is_amount(column: Column) -> bool:
     return column.type.startswith("decimal") or (column.type in ("int", "float") and last in MEASURES)
 
 
-def _limit() -> dict[str, Json]:
+def _limit(taken: Collection[str] = ()) -> dict[str, Json]:
     return {
-        "name": "limit",
+        "name": "limit" if "limit" not in taken else "max_results",
         "type": "int",
         "description": f"How many rows at most, from 1 to {MOST_ROWS}",
         "required": False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ...connectors.discovery import naming
@@ -25,6 +26,7 @@ from .lint import LINT_ANSWER, linted, report
 from .tool import PlatformTool, answer_of, hints, object_of
 
 MORE: Final = ("skills", "saves")
+PLACE: Final = ("type", "url", "dsn", "table", "query", "path", "data_path")  # what says which rows a source gives
 
 
 async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
@@ -90,8 +92,8 @@ async def _of_object(bench: Bench, item: Mapping[str, Any], index: int, principa
     if not isinstance(kind, str) or not isinstance(item.get("id"), str):
         raise _not_a_source(index, "an object without 'id' or 'type'")
     known = bench.known(principal, item["id"])
-    if known is not None and dict(known.source) == dict(item):
-        return [known]
+    if known is not None and all(known.source.get(field) == item.get(field) for field in PLACE):
+        return [replace(known, source=dict(item))]
     if not look or kind not in KINDS:
         return [Found(item["id"], dict(item))]
     source = {**native_source(kind, item, item["id"]), "id": item["id"]}

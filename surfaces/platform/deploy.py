@@ -75,9 +75,9 @@ async def _deploy(bench: Bench, arguments: Mapping[str, Any], principal: str) ->
             blocked = await _go_live(bench, draft, connector, cases)
         if blocked is not None:
             checked.blocks.append(blocked)
-        elif draft.is_draft:
-            files.remove(bench.workspace, draft_file(bench, connector.slug))
-            files.remove(bench.workspace, cases_file(bench, connector.slug))
+        else:
+            for place in (draft_file(bench, connector.slug), cases_file(bench, connector.slug)):
+                files.remove(bench.workspace, place)
     return _answer(draft, connector, findings, checked)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,7 +13,7 @@ from ...connectors.discovery.authentication import need_of
 from ...connectors.discovery.columns import columns_of
 from ...connectors.discovery.envelope import Envelope, envelope_of
 from ...connectors.discovery.found import Found
-from ...connectors.discovery.pages import guesses, may_be_cut, total_of
+from ...connectors.discovery.pages import MAX_PAGES, guesses, may_be_cut, total_of
 from ...graphs.errors import Code, JackfieldError
 from ...graphs.model import Json
 from ..probe import Reply, not_followed
@@ -21,6 +22,8 @@ from .configuration import checked
 from .sampling import Sample, probe, sample
 
 MOST_TRIED: Final = 5  # guesses about pages; each is two requests
+LARGE: Final = 100  # records of a page: what most APIs give at once, if asked
+MOST_PAGES: Final = 1_000
 LOOKED_AT: Final = 2  # pages of each guess
 TRIED_AGAIN: Final = (Code.SOURCE_BAD_REPLY, Code.SOURCE_ERROR, Code.AUTH_FAILED)  # says that the guess was wrong
 JSON_KINDS: Final = ("json", "javascript")
@@ -157,12 +160,32 @@ async def _with_pages(bench: Bench, source: dict[str, Json], reply: Reply, docum
                 continue
             tried = _Tried({**source, "pagination": guess}, found, guess)
             if found.requests > 1:
-                return tried
+                return await _enlarged(bench, tried, total_of(reply.headers, document))
             unproven = unproven or tried
         if unproven is not None:
             note = "There was one page only, so how further pages are found is a guess from its fields."
             return replace(unproven, warnings=(note,))
     return _Tried(source, await sample(bench, checked(bench, source)), None)
+
+
+async def _enlarged(bench: Bench, tried: _Tried, total: int | None) -> _Tried:
+    """The same with pages of 100 where the API gives so many, and with as many pages as its records take."""
+    pagination = dict(tried.pagination or {})
+    size = pagination.get("page_size")
+    if total is None or not isinstance(size, int) or pagination["strategy"] not in ("page", "offset"):
+        return tried
+    if size < LARGE and total > size and ("size_param" in pagination or "limit_param" in pagination):
+        larger = {**pagination, "page_size": LARGE}
+        try:
+            found = await sample(bench, checked(bench, _short(tried.source, larger)))
+        except JackfieldError:
+            found = tried.sample
+        # An API that gives fewer than it is asked for shows here, and would lose records later.
+        if found.rows.num_rows == min(LARGE * LOOKED_AT, total) and found is not tried.sample:
+            pagination, size, tried = larger, LARGE, replace(tried, sample=found)
+    pages = max(MAX_PAGES, min(MOST_PAGES, math.ceil(total * 2 / size)))
+    pagination["max_pages"] = pages
+    return replace(tried, source={**tried.source, "pagination": pagination}, pagination=pagination)
 
 
 def _short(source: Mapping[str, Json], pagination: Mapping[str, Json]) -> dict[str, Json]:

@@ -43,7 +43,7 @@ EVAL: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A connector's text and the file that it is, or would be. `cases` is the text of the suite kept with a draft."""
+    """A connector's text and the file that it is, or would be. `cases` is the suite kept with a draft of its slug."""
 
     text: str
     path: Path
@@ -74,7 +74,7 @@ def chosen(bench: Bench, arguments: Mapping[str, Any]) -> Draft:
         )
     if text is not None:
         slug = slug_of(text)
-        return Draft(text, bench.target(slug or PLACEHOLDER))
+        return Draft(text, bench.target(slug or PLACEHOLDER), cases=_cases(bench, slug) if slug else None)
     return _named(bench, str(name))
 
 
@@ -92,8 +92,7 @@ def _named(bench: Bench, name: str) -> Draft:
     if SLUG.fullmatch(name):
         kept = files.read(bench.workspace, draft_file(bench, name))
         if kept is not None:
-            cases = files.read(bench.workspace, cases_file(bench, name))
-            return Draft(_text(kept), bench.target(name), True, None if cases is None else _text(cases))
+            return Draft(_text(kept), bench.target(name), True, _cases(bench, name))
         served = bench.app.catalog.connectors.get(name)
         if served is not None and served.path is not None:
             return Draft(_text(served.path.read_bytes()), served.path)
@@ -103,6 +102,11 @@ def _named(bench: Bench, name: str) -> Draft:
         if content is not None:
             return Draft(_text(content), place)
     raise not_found("draft or connector", name, [*_drafts(bench), *bench.app.catalog.connectors])
+
+
+def _cases(bench: Bench, slug: str) -> str | None:
+    content = files.read(bench.workspace, cases_file(bench, slug))
+    return None if content is None else _text(content)
 
 
 def _drafts(bench: Bench) -> list[str]:

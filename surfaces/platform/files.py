@@ -52,6 +52,8 @@ def write(workspace: Path, place: Path, content: bytes, *, replace: bool = True)
 def remove(workspace: Path, place: Path) -> None:
     """Take the file at `place` away; it may be gone already. Raises as `write`."""
     located = _located(workspace, place)
+    if not os.path.lexists(place):
+        return
     try:
         with folder_of(located) as folder, suppress(FileNotFoundError):
             os.unlink(located.name, dir_fd=folder)

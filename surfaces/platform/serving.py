@@ -6,8 +6,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
 from ...graphs.errors import JackfieldError
 from ..faults import not_found
 from ..served import LOCAL, Answer, Caller, ServedCall

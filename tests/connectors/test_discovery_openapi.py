@@ -168,6 +168,20 @@ def test_version_three_one_has_types_that_may_be_null_and_schemas_made_of_parts(
     assert columns["id"].type == "int"
 
 
+def test_a_size_that_the_api_does_not_bound_is_not_asked_for_lest_a_short_page_seem_the_last() -> None:
+    def paged(*names: str) -> dict[str, Any]:
+        document = json.loads(json.dumps(THREE))
+        parameters = [{"name": name, "in": "query", "schema": {"type": "integer"}} for name in names]
+        document["paths"]["/pets"]["get"]["parameters"] = parameters
+        return dict(sources_of(document, ADDRESS, "shop")[0].source)
+
+    assert paged("page", "per_page")["pagination"] == {"strategy": "page", "page_param": "page", "max_pages": 100}
+    assert paged("skip", "limit")["pagination"] == {"strategy": "offset", "offset_param": "skip", "max_pages": 100}
+    alone = paged("limit")
+    assert "pagination" not in alone
+    assert (alone["limit_param"], "params" in alone) == ("limit", False)
+
+
 def test_references_that_lead_in_circles_end() -> None:
     document = json.loads(json.dumps(THREE))
     document["components"]["schemas"]["Pet"] = {

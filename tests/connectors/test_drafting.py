@@ -72,6 +72,15 @@ SHAPES: dict[str, list[Found]] = {
             is_single=True,
         ),
     ],
+    "limited": [
+        Found("pets", {"id": "pets", **REST, "limit_param": "limit"}, (ID, STATE)),
+        Found(
+            "dogs",
+            {"id": "dogs", **REST, "params": {"limit": ":limit"}},
+            (ID,),
+            arguments=(Argument("limit", "int", "How many dogs the service looks at, passed on."),),
+        ),
+    ],
     "many": [rest(f"thing{n}s", ID, STATE) for n in range(20)],
 }
 

@@ -82,6 +82,38 @@ async def test_the_source_that_is_found_reads_every_page(
             assert len(await bench.rows("pets", "list_pets", limit=500)) == 35
 
 
+async def test_pages_are_made_larger_where_the_api_gives_so_many_and_not_where_it_gives_fewer(tmp_path: Path) -> None:
+    rows = [{"id": n} for n in range(1, 1501)]
+
+    def generous(seen: Seen) -> Any:
+        page, size = int(seen.query.get("page", "1")), int(seen.query.get("limit", "20"))
+        return {"page": page, "limit": 20, "total": 1500, "rows": rows[(page - 1) * size : page * size]}
+
+    def stingy(seen: Seen) -> Any:
+        page, size = int(seen.query.get("page", "1")), min(20, int(seen.query.get("limit", "20")))
+        return {"page": page, "limit": 20, "total": 1500, "rows": rows[(page - 1) * size : page * size]}
+
+    with HttpServer({"/generous": generous, "/stingy": stingy}) as server:
+        async with workbench(tmp_path) as bench:
+            for name, size in (("generous", 100), ("stingy", 20)):
+                found = await discover(bench, f"{server.url}/{name}", name)
+                assert found["pagination"]["page_size"] == size
+                await bench("build-connector", name=name, sources=[name], tools=[count(name)])
+                assert (await bench("deploy-connector", connector=name))["blocks"] == []
+                assert await bench.rows(name, f"count_{name}") == [{"records": 1500}]
+
+
+def count(name: str) -> dict[str, Any]:
+    return {
+        "id": f"count_{name}",
+        "name": "Count",
+        "category": "READ",
+        "description": "Count the records that there are.",
+        "sql": f"SELECT count(*) AS records FROM {name}",
+        "parameters": [],
+    }
+
+
 async def test_a_guess_about_pages_that_the_api_does_not_know_is_given_up(tmp_path: Path) -> None:
     with HttpServer({"/pets": {"total": 100, "pets": PETS[:10]}}) as server:
         async with workbench(tmp_path) as bench:
