@@ -30,8 +30,9 @@ def fill(folder: Path, count: int, **settings: Any) -> None:
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of lines, oldest first."""
-    return [*(one.path for one in rotated(folder)), folder / CURRENT]
+    """The files of lines, oldest first. A kill may come between the naming of a full one and the next."""
+    current = folder / CURRENT
+    return [*(one.path for one in rotated(folder)), *([current] if current.exists() else [])]
 
 
 def read(folder: Path) -> list[dict[str, Any]]:
