@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import Any, Final
 
 import msgspec
+import pyarrow as pa
 
+from .arrow_values import values_of
 from .json_rows import json_column, json_rows, json_value
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
+FEW: Final = 8  # of so few rows the look at each column takes longer than the rows
+MOMENTS: Final = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
+PLAIN: Final = frozenset((pa.string(), pa.bool_(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), *MOMENTS))
 SPECIAL: Final = re.compile(r'[\x00-\x1f"\\]')
 encode: Final = msgspec.json.Encoder().encode
 
@@ -25,18 +28,29 @@ def row_texts(rows: pa.Table) -> list[str]:
     names = rows.schema.names
     if not names or len(set(names)) < len(names):
         return [encode(row).decode() for row in json_rows(rows)]
+    if rows.num_rows <= FEW and all(kind in PLAIN for kind in rows.schema.types):
+        try:
+            return [encode({name: _plain(value) for name, value in row.items()}).decode() for row in rows.to_pylist()]
+        except (OverflowError, ValueError):
+            pass  # a time outside of Python's calendar
     keys = (encode(name).decode().replace("%", "%%") for name in names)
     template = "{" + ",".join(f"{key}:%s" for key in keys) + "}"
     columns = [_texts(rows.column(index)) for index in range(len(names))]
     return list(map(template.__mod__, zip(*columns, strict=True)))
 
 
+def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is datetime:
+        text: str = value.isoformat().removesuffix("+00:00")
+        return (text.rstrip("0") if value.microsecond else text) + ("Z" if value.tzinfo is not None else "")
+    return json_value(value)
+
+
 def _texts(column: Any) -> list[Any]:
     """What `%s` makes the JSON of each value."""
-    import pyarrow as pa
-
-    from .arrow_values import values_of
-
     kind = column.type
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
         numbers = values_of(column)

@@ -45,7 +45,7 @@ def application(
     refusals = refusals or Refusals(service.journal.record)
     server = build(service)
     manager = StreamableHTTPSessionManager(server, max_request_body_size=settings["serve.max_body"])
-    endpoint = Direct(StreamableHTTPASGIApp(manager), service, server)
+    endpoint = StreamableHTTPASGIApp(manager)
     names = Names(
         frozenset(host.lower() for host in settings["serve.hosts"]),
         frozenset(origin.lower().rstrip("/") for origin in settings["serve.origins"]),
@@ -78,5 +78,6 @@ def application(
         middleware=[
             Middleware(Gate, names, authenticate, draining, refusals),
             Middleware(Bodies, settings["serve.max_body"], draining, refusals),
+            Middleware(Direct, service, server),
         ],
     )
