@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -38,8 +39,9 @@ MESSAGE = Port("message", {"type": "string"}, "What the person reads", required=
 
 
 def _ports(configuration: Mapping[str, Json]) -> Ports:
-    outputs = (ANSWERS,) if configuration.get("questions") else (ACTION, CONTENT)
-    return Ports(inputs=(MESSAGE,), outputs=outputs)
+    if configuration.get("questions"):
+        return Ports(outputs=(ANSWERS,))
+    return Ports(inputs=(replace(MESSAGE, required=True),), outputs=(ACTION, CONTENT))
 
 
 @node(

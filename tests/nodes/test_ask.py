@@ -7,8 +7,9 @@ from jackfield.engine.engine import Engine
 from jackfield.engine.runs import Run
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Edge, Graph, Json, Node
-from jackfield.nodes import NODE_TYPES
+from jackfield.nodes import NODE_TYPES, registry
 from jackfield.nodes.base import Context, Effect, Inputs, NoConfiguration, Outputs, Question, node
+from jackfield.nodes.checking import check_graph
 
 pytestmark = pytest.mark.anyio
 
@@ -228,3 +229,9 @@ async def test_a_form_that_no_client_shows_is_refused(schema: Json, why: str) ->
     with pytest.raises(JackfieldError, match=why) as failed:
         await run(asking({"message": "?", "schema": schema}), Person())
     assert failed.value.code is Code.CONFIG_INVALID
+
+
+def test_a_question_without_words_is_a_finding() -> None:
+    found = [(one.code, one.subject) for one in check_graph(asking({}), registry())]
+    assert found == [("INPUT_MISSING", "who")]
+    assert check_graph(asking({"questions": {"folders": {"type": "roots"}}}), registry()) == ()
