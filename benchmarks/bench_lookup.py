@@ -3,8 +3,9 @@
 `through DuckDB` is a tool whose SQL runs in DuckDB over what was pushed to Postgres; `at` is a tool whose SQL runs
 whole in Postgres. Both are whole calls: arguments checked, the graph run with its events, a connection leased. The
 peer executes the same look-up by ADBC, in a worker thread as a server has to, and, for comparison, in the event loop
-itself. All are timed in turns. Exits with 1 when the call through DuckDB takes more than 5 times ADBC, the call `at`
-more than 1.5 times, or the look-up is not 300 times faster than the same SQL over a full pull.
+itself; so does asyncpg, by which both tools read short answers once ADBC has told what they are. All are timed in
+turns. Exits with 1 when the call through DuckDB takes more than 5 times ADBC, the call `at` more than 1.5 times, or the
+look-up is not 300 times faster than the same SQL over a full pull.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import anyio.to_thread
+import asyncpg
 from adbc_driver_postgresql import dbapi
 from servers.postgres import PostgresServer
 
@@ -105,18 +107,26 @@ async def main() -> int:
         async def in_thread(number: int) -> object:
             return await anyio.to_thread.run_sync(look_up, number)
 
+        alone = await asyncpg.connect(server.dsn)
+
+        async def by_asyncpg(number: int) -> object:
+            return await alone.fetch("SELECT id, status, amount, created_at FROM orders WHERE id = $1::int8", number)
+
         async with App([connector(Path(folder))]) as app:
 
             def tool(name: str) -> Callable[[int], Awaitable[object]]:
                 return lambda number: app.call("shop", name, {"id": number})
 
-            bare, theirs, at, through = await turns(ROUNDS, in_loop, in_thread, tool("at"), tool("through"))
-            (pull,) = await turns(3, tool("pull"))
+            calls = in_loop, in_thread, by_asyncpg, tool("at"), tool("through")
+            bare, theirs, least, at, through = await turns(ROUNDS, *calls)
+            (pull,) = await turns(5, tool("pull"))
+        await alone.close()
         connection.close()
     print(f"Point look-up in {ROWS:,} rows, µs (median of {ROUNDS}, in turns)")
     for name, took in (
         ("ADBC, blocking the event loop", bare),
         ("ADBC, in a worker thread", theirs),
+        ("asyncpg, on the event loop", least),
         ("tool `at` Postgres", at),
         ("tool through DuckDB", through),
         ("tool over a full pull", pull),
