@@ -15,6 +15,7 @@ from .configuration import KINDS, native_source
 from .discover_database import discover_database
 from .discover_file import discover_file
 from .discover_rest import discover_rest
+from .fitting import many, one
 from .tool import PlatformTool, answer_of, hints, object_of
 
 PATIENCE_S: Final = 120.0
@@ -52,10 +53,10 @@ async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dic
             f"The source was not looked at to the end in {PATIENCE_S:.0f} s.",
             "Name one table or one address: less is looked at then.",
         )
-    for one in found:
-        bench.remember(principal, one)
+    for each in found:
+        bench.remember(principal, each)
     if len(found) == 1:
-        return {**found[0].as_json(), "tables": []}
+        return {**one(found[0]), "tables": []}
     return {
         "source_id": None,
         "table_name": None,
@@ -64,9 +65,9 @@ async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dic
         "columns": [],
         "warnings": [],
         "pagination": None,
-        "auth": next((dict(one.auth) for one in found if one.auth), None),
+        "auth": next((dict(each.auth) for each in found if each.auth), None),
         "source": None,
-        "tables": [one.as_json() for one in found],
+        "tables": many(found),
     }
 
 

@@ -7,12 +7,14 @@ from typing import Any, Final
 
 from ...connectors.evals import Suite, SuiteResult, run_suite
 from ...connectors.model import Connector
-from ...connectors.quality import quality
 from ...graphs.errors import Code, JackfieldError
 from ...graphs.model import Json
 from .bench import Bench
 from .drafts import EVAL, SUBJECT, chosen, connector_of, suites_for
+from .lint import scored
 from .tool import PlatformTool, answer_of, hints, object_of
+
+MOST_CASES: Final = 50
 
 
 async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
@@ -30,9 +32,16 @@ async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dic
     return {
         "connector": connector.slug,
         "passed": all(result.passed for result in results),
-        "suites": [result.as_json() for result in results],
-        "quality": quality(connector).as_json(),
+        "suites": [_told(result) for result in results],
+        "quality": scored(connector),
     }
+
+
+def _told(result: SuiteResult) -> dict[str, Json]:
+    """The result with its first cases, those that failed before the others."""
+    told = result.as_json()
+    cases = sorted(told["cases"], key=lambda case: case["verdict"] != "failed")
+    return {**told, "cases": cases[:MOST_CASES], "more_cases": max(0, len(cases) - MOST_CASES)}
 
 
 async def judged(bench: Bench, connector: Connector, suites: Sequence[Suite], principal: str) -> list[SuiteResult]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...connectors.lint import lint
+from ...connectors.model import Connector
 from ...connectors.quality import quality
 from ...connectors.reading import read_text
 from ...graphs.findings import Finding, Severity
@@ -15,6 +16,7 @@ from .bench import Bench
 from .drafts import SUBJECT, Draft, chosen
 from .tool import PlatformTool, answer_of, hints, object_of
 
+MOST_FINDINGS: Final = 50
 PRINCIPLES: Final = (
     "Descriptions are contracts",
     "Results fit the context window",
@@ -44,10 +46,17 @@ def report(draft: Draft, findings: Sequence[Finding]) -> dict[str, Json]:
         "errors": counts[Severity.ERROR],
         "warnings": counts[Severity.WARNING],
         "infos": counts[Severity.INFO],
-        "findings": [_told(finding, draft) for finding in findings],
+        "findings": [_told(finding, draft) for finding in findings[:MOST_FINDINGS]],
+        "more_findings": max(0, len(findings) - MOST_FINDINGS),
         "principles": principles(findings),
-        "quality": None if connector is None else quality(connector).as_json(),
+        "quality": None if connector is None else scored(connector),
     }
+
+
+def scored(connector: Connector) -> dict[str, Json]:
+    """The quality score, and of each tool that lacks something what it lacks."""
+    told = quality(connector).as_json()
+    return {**told, "tools": [tool for tool in told["tools"] if tool["issues"]]}
 
 
 def principles(findings: Sequence[Finding]) -> list[Json]:
@@ -57,7 +66,7 @@ def principles(findings: Sequence[Finding]) -> list[Json]:
             "principle": number,
             "name": name,
             "kept": not any(_fails(finding, number) for finding in findings),
-            "findings": [finding.code for finding in findings if finding.principle == number],
+            "findings": sorted({finding.code for finding in findings if finding.principle == number}),
         }
         for number, name in enumerate(PRINCIPLES, start=1)
     ]
@@ -78,6 +87,7 @@ LINT_ANSWER: Final[Mapping[str, Json]] = {
     "warnings": {"type": "integer"},
     "infos": {"type": "integer"},
     "findings": {"type": "array", "items": {"type": "object"}},
+    "more_findings": {"type": "integer", "description": "How many are not shown here"},
     "principles": {"type": "array", "items": {"type": "object"}},
     "quality": {"type": ["object", "null"], "description": "score of 100, and what each tool lacks"},
 }

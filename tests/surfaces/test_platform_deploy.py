@@ -84,7 +84,7 @@ async def test_cases_are_run_against_a_text_that_is_not_served(tmp_path: Path) -
         suite = cases(case("list_animals", {"min_rows": 2}), {**case("list_animals", {"max_rows": 1}), "id": "few"})
         told = await bench("run-eval", text=connector(), eval=suite)
         assert not told["passed"]
-        assert [one["verdict"] for one in told["suites"][0]["cases"]] == ["passed", "failed"]
+        assert [one["verdict"] for one in told["suites"][0]["cases"]] == ["failed", "passed"]
         assert (await bench.failed("run-eval", text=connector())).code is Code.VALIDATION_MISSING_FIELD
         yaml = "connector: zoo\ncases:\n  - {id: all, tool_id: list_animals, expect: {min_rows: 2}}\n"
         assert (await bench("run-eval", text=connector(), eval=yaml))["passed"]
@@ -238,6 +238,18 @@ async def test_a_draft_is_not_served_and_is_gone_once_it_is_deployed(tmp_path: P
         assert bench.files() == ["connectors/zoo.connector.json", "connectors/zoo.eval.json"]
 
 
+async def test_a_text_that_is_deployed_takes_the_older_draft_of_its_slug_away_and_runs_its_cases(
+    tmp_path: Path,
+) -> None:
+    source = json.loads(connector())["sources"][0]
+    async with workbench(tmp_path) as bench:
+        await bench("build-connector", name="Zoo", sources=[source], tools=[TOOL])
+        told = await bench("deploy-connector", text=connector(version="1.1.0"))
+        assert told["evals"][0]["passed"] == 1
+        assert bench.files() == ["connectors/zoo.connector.json", "connectors/zoo.eval.json"]
+        assert bench.app.connector("zoo").version == "1.1.0"
+
+
 async def test_building_again_raises_the_version_by_what_changed(tmp_path: Path) -> None:
     source = json.loads(connector())["sources"][0]
 
@@ -266,6 +278,15 @@ async def test_a_secret_in_a_tool_or_a_source_reaches_no_draft(tmp_path: Path) -
             assert key not in str(refused.as_json())
             assert "hunter2secret" not in str(refused.as_json())
         assert bench.files() == []
+
+
+async def test_a_long_list_of_findings_is_cut_and_says_so(tmp_path: Path) -> None:
+    tools = [tool(f"list_{n}", "SELECT * FROM nothing") for n in range(70)]
+    async with workbench(tmp_path) as bench:
+        told = await bench("lint-connector", text=connector(tools=tools))
+        assert len(told["findings"]) == 50
+        assert told["more_findings"] > 0
+        assert told["errors"] >= 70
 
 
 async def test_a_failure_of_the_disk_leaves_the_served_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,6 +294,7 @@ async def test_mysql_and_one_query_of_it_are_found_alike(tmp_path: Path, mariadb
     [
         ("a.csv", "id,name\n1,Tom\n2,Rex\n", {}),
         ("a.json", '{"zoo": {"animals": [{"id": 1}, {"id": 2}]}}', {"data_path": "zoo.animals"}),
+        ("b.json", '{"zoo": {"name": "x", "animals": [{"id": 1}, {"id": 2}]}}', {}),
         ("a.jsonl", '{"id": 1}\n{"id": 2}\n', {}),
     ],
 )
@@ -305,6 +306,37 @@ async def test_files_are_found_by_the_node_that_will_read_them(
         path = f"uploads/{name}"
         found = await bench("elliot_discover_source", source_type="file", config={"path": path, **config})
         assert (found["row_count"], found["columns"][0]["name"]) == (2, "id")
+
+
+async def test_many_tables_and_wide_ones_are_told_in_few_words(tmp_path: Path, postgres: PostgresServer) -> None:
+    columns = ", ".join(f"column_number_{n} text" for n in range(60))
+    sql = "".join(f"CREATE TABLE wide_{n:02} (id int PRIMARY KEY, {columns});" for n in range(30))
+    with postgres.database(sql) as dsn:
+        async with workbench(tmp_path, variables={"SHOP_DB": dsn}) as bench:
+            config = {"dsn": "{{ env:SHOP_DB }}"}
+            found = await bench("elliot_discover_source", source_type="postgres", config=config)
+            assert len(json.dumps(found)) < 25_000
+            assert len(found["tables"]) == 25
+            assert "5 more tables were not looked at: wide_25" in found["tables"][0]["warnings"][0]
+            one = await bench("elliot_discover_source", source_type="postgres", config={**config, "table": "wide_29"})
+            assert len(one["columns"]) == 60
+            assert "1 of 61 columns" in one["warnings"][-1]
+            built = await bench("build-connector", name="Wide", sources=["wide_00", "wide_29"])
+            assert (built["errors"], built["warnings"]) == (0, 0)
+
+
+async def test_a_source_that_an_agent_changed_keeps_what_was_found_of_it(tmp_path: Path) -> None:
+    with HttpServer({"/pets": PETS}) as server:
+        async with workbench(tmp_path) as bench:
+            found = await discover(bench, f"{server.url}/pets")
+            asked = len(server.requests)
+            source = {**found["source"], "cache_ttl_s": 5, "rate_limit": {"requests": 5, "per_s": 1}}
+            built = await bench("build-connector", name="Pets", sources=[source])
+            assert len(server.requests) == asked
+            assert json.loads(built["text"])["sources"] == [source]
+            moved = {**source, "url": f"{server.url}/pets?x=1"}
+            await bench("build-connector", name="Pets", sources=[moved])
+            assert len(server.requests) > asked
 
 
 @pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "~/x.csv", "uploads/../../x.csv", "file:///etc/x"])
