@@ -22,8 +22,8 @@ from typing import Any, Final
 import msgspec
 
 from ..graphs.errors import Code
-from .feed import may_see
 from .served import Caller, ServedCall
+from .watchers import may_see
 
 KEPT: Final = 1_000
 CALLS: Final = 200  # of a session that are kept one by one
@@ -80,6 +80,8 @@ class Session:
 
     def _signals(self, call: ServedCall) -> Iterator[str]:
         name = call.name[:256]
+        if call.error is not None and call.error.code is Code.INPUT_REQUIRED and call.caller.era == "stateless":
+            return  # a question to the person, whose answer comes with the next call
         if name in self.failed:
             yield "retry"
         if call.error is not None:

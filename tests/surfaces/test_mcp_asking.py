@@ -27,6 +27,7 @@ from mcp_types import (
 
 from jackfield.graphs.model import Json
 from jackfield.surfaces.served import ServedCall
+from jackfield.surfaces.sessions import SIGNALS, Sessions
 
 from .asking_graphs import node, text, tool
 from .serving import ERAS, connector, served
@@ -292,6 +293,18 @@ async def test_a_connector_serves_others_while_a_person_thinks(tmp_path: Path) -
             assert not (await quick.call_tool("say", {})).is_error
             answered.set()
     assert given[0].content[0].text == "Hello Ada"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_question_is_no_error_and_its_answer_no_retry(tmp_path: Path, era: str) -> None:
+    someone, sessions = Someone("Ada"), Sessions()
+    async with served(asking(tmp_path)) as server:
+        server.service.observers = (sessions,)
+        async with server.client(era, elicitation_callback=someone.elicit) as client:
+            await client.call_tool("greet", {})
+    (session,) = (one.as_json() for one in sessions.list("local"))
+    assert session["signals"] == dict.fromkeys(SIGNALS, 0)
+    assert session["calls"] == (1 if era == "legacy" else 2)
 
 
 class Ended:
