@@ -24,6 +24,7 @@ from mcp_types import (
     PARSE_ERROR,
     ErrorData,
     JSONRPCError,
+    JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
     RequestId,
@@ -59,6 +60,7 @@ async def serve_stdio(service: Service, stop: anyio.Event) -> None:
             tasks.start_soon(stopped)
             talk.begin()
             await talk.over.wait()
+            server.subscriptions.close()  # who listens has a request open, which nothing else would answer
             with anyio.move_on_after(settings["serve.drain_s"]):
                 await talk.answered()
             service.stop_calls()
@@ -145,6 +147,8 @@ class _Talk:
         async def give() -> None:
             if isinstance(message, JSONRPCRequest):
                 self._unanswered.add(message.id)
+            elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+                self._answered((message.params or {}).get("requestId"))  # what is cancelled need not be answered
             await self._put.send(SessionMessage(message))
 
         anyio.from_thread.run(give, token=self._token)
@@ -159,8 +163,9 @@ class _Talk:
             if isinstance(message, (JSONRPCResponse, JSONRPCError)) and message.id is not None:
                 anyio.from_thread.run_sync(self._answered, message.id, token=self._token)
 
-    def _answered(self, name: RequestId) -> None:
-        self._unanswered.discard(name)
+    def _answered(self, name: RequestId | None) -> None:
+        if name is not None:
+            self._unanswered.discard(name)
         if not self._unanswered:
             self._quiet.set()
 

@@ -170,3 +170,32 @@ async def test_a_session_is_told_when_the_lists_change(tmp_path: Path, transport
             await changed.wait()
         assert "list_new_orders" in {tool.name for tool in (await client.list_tools()).tools}
     assert said.count("ToolListChangedNotification") == 1
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_the_end_of_stdin_ends_a_server_whose_client_still_listens_or_has_cancelled(
+    tmp_path: Path, cancelled: bool
+) -> None:
+    _, *arguments = COMMAND
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    listen = {"_meta": meta, "notifications": {"toolsListChanged": True}}
+    messages: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": listen},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"_meta": meta, "requestId": 1}},
+    ]
+    # Longer than the test may take: to wait for what nobody is going to answer would fail it.
+    environment = {**os.environ, "JACKFIELD_SERVE_DRAIN_S": "600"}
+    command = [sys.executable, *arguments, "--stdio", str(tmp_path)]
+    async with await anyio.open_process(command, cwd=tmp_path, env=environment, stderr=None) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with anyio.fail_after(30):
+            await process.stdin.send(f"{json.dumps(messages[0])}\n".encode())
+            assert b"acknowledged" in await process.stdout.receive()
+            if cancelled:
+                await process.stdin.send(f"{json.dumps(messages[1])}\n".encode())
+            await process.stdin.aclose()
+            assert await process.wait() == 0
