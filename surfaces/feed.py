@@ -7,39 +7,57 @@ are asked of the engine only while somebody watches them.
 from __future__ import annotations
 
 import secrets
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
-import anyio
 import msgspec
 
 from ..engine.audit.redaction import Redaction
-from ..engine.events import Event
+from ..engine.events import Event, Trail
+from ..graphs.errors import JackfieldError
 from ..nodes.secrets import HIDDEN
 from ..nodes.secrets import redacted as redacted_text
 from .faults import redacted, redacted_json
-from .served import LOCAL, ServedCall
+from .served import LOCAL, Caller, ServedCall
+from .watchers import FeedEvent, Watch, may_see
 
 RECENT: Final = 500
 HISTORY: Final = 2_000  # events that a watcher who was cut off can still be given
-QUEUE: Final = 1_000  # of one watcher
-MOST_EVENTS: Final = 10_000  # of one run that are kept; a longer one was watched live or not at all
+MOST_EVENTS: Final = 100_000  # of all runs together; what a longer run did was watched live, or not at all
+MOST_SHOWN: Final = 10_000  # of one run, the latest
 SHORT: Final = 1_024  # characters of an argument that is kept as it is
 PLAIN: Final = frozenset((int, float, bool, type(None)))
 
 Redact = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class FeedEvent:
-    """`kind` is call_began, call_ended, node, catalog_changed or gap. `data` makes its JSON when it is sent."""
+class Begun(NamedTuple):
+    """A call as it begins. Large arguments are cut already."""
 
-    id: str
-    kind: str
-    principal: str  # whose call it is; empty: everybody's
-    data: Callable[[], Mapping[str, Any]]
+    run: str
+    name: str
+    connector: str
+    tool: str
+    category: str
+    caller: Caller
+    at: float
+    arguments: Any
+    sensitive: frozenset[str]
+
+
+class Ended(NamedTuple):
+    """A call at its end."""
+
+    begun: Begun
+    seconds: float
+    rows: int | None
+    bytes: int | None
+    cached: bool | None
+    pushed: int | None
+    error: JackfieldError | None
 
 
 class Feed:
@@ -50,30 +68,34 @@ class Feed:
         self._redaction = Redaction(redact=redact)
         self._epoch = secrets.token_hex(4)
         self._count = 0
-        self._live: dict[str, ServedCall] = {}
-        self._recent: deque[ServedCall] = deque(maxlen=RECENT)
+        self._live: dict[str, tuple[ServedCall, Begun]] = {}
+        self._recent: OrderedDict[str, Ended] = OrderedDict()
+        self._trails: OrderedDict[str, Trail] = OrderedDict()  # of those of the recent calls whose events are kept
+        self._events = 0  # in all those trails
         self._history: deque[FeedEvent] = deque(maxlen=HISTORY)
         self._watchers: set[Watch] = set()
 
     def call_began(self, call: ServedCall) -> None:
-        self._live[call.run] = call
-        principal = call.caller.principal
+        begun = self._begun(call)
+        self._live[call.run] = call, begun
         if any(watcher.nodes for watcher in self._watchers):
-            cleaned = self._cleaner(call)
-            call.listeners.append(lambda event: self._node(principal, event, cleaned))
-        light = self._light(call)
-        self._tell("call_began", principal, lambda: self._begun(light))
+            call.listeners.append(self._listener(begun))
+        self._tell("call_began", begun.caller.principal, lambda: self._running(begun))
 
     def call_ended(self, call: ServedCall) -> None:
-        self._live.pop(call.run, None)
+        held = self._live.pop(call.run, None)
+        begun = self._begun(call) if held is None else held[1]
         call.listeners.clear()
+        # An exception holds the frames that it passed through, and with them tables: a copy does not.
+        error = None if call.error is None else replace(call.error)
+        ended = Ended(begun, call.seconds, call.rows, call.bytes, call.cached, call.pushed, error)
+        self._recent[call.run] = ended
         if call.trail is not None:
             call.trail.let_go()
-        light = self._light(call)
-        if light.trail is not None and light.trail.count > MOST_EVENTS:
-            light = replace(light, trail=None)
-        self._recent.append(light)
-        self._tell("call_ended", call.caller.principal, lambda: self._ended(light))
+            self._trails[call.run] = call.trail
+            self._events += call.trail.count
+        self._bound()
+        self._tell("call_ended", call.caller.principal, lambda: self._over(ended))
 
     def catalog_changed(self, connectors: int, tools: int, findings: int) -> None:
         facts = {"connectors": connectors, "tools": tools, "findings": findings}
@@ -81,27 +103,29 @@ class Feed:
 
     def live(self, principal: str = LOCAL) -> list[dict[str, Any]]:
         """The calls under way that `principal` may see, the oldest first."""
-        return [self._begun(call) for call in self._live.values() if may_see(principal, call.caller.principal)]
+        seen = (begun for _, begun in self._live.values() if may_see(principal, begun.caller.principal))
+        return list(map(self._running, seen))
 
     def recent(self, principal: str = LOCAL, most: int = RECENT) -> list[dict[str, Any]]:
         """The calls that ended last and that `principal` may see, the newest first."""
-        found: list[dict[str, Any]] = []
-        for call in reversed(self._recent):
-            if len(found) >= most:
-                break
-            if may_see(principal, call.caller.principal):
-                found.append(self._ended(call))
-        return found
+        seen = (one for one in reversed(self._recent.values()) if may_see(principal, one.begun.caller.principal))
+        return [self._over(one) for one in islice(seen, most)]
 
     def run(self, run: str, principal: str = LOCAL) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
         """A call and the events of its run so far; None for a run that is not, or not any more, remembered."""
-        live = self._live.get(run)
-        call = live or next((one for one in reversed(self._recent) if one.run == run), None)
-        if call is None or not may_see(principal, call.caller.principal):
+        live, ended = self._live.get(run), self._recent.get(run)
+        if live is not None:
+            begun, trail = live[1], live[0].trail
+            shown = self._running(begun)
+        elif ended is not None:
+            begun, trail = ended.begun, self._trails.get(run)
+            shown = self._over(ended)
+        else:
             return None
-        events = () if call.trail is None else call.trail.events()[-MOST_EVENTS:]
-        shown = self._begun(call) if live else self._ended(call)
-        return shown, list(map(self._cleaner(call), events))
+        if not may_see(principal, begun.caller.principal):
+            return None
+        events = () if trail is None else trail.events()[-MOST_SHOWN:]
+        return shown, list(map(self._cleaner(begun), events))
 
     def watch(self, principal: str, *, nodes: bool = True, after: str = "") -> Watch:
         """Begin to listen. `after` is the id of the last event that was seen: what came since then is given first."""
@@ -137,12 +161,17 @@ class Feed:
             return None
         return list(self._history)[len(self._history) - behind :]
 
-    def _node(self, principal: str, event: Event, cleaned: Callable[[Event], dict[str, Any]]) -> None:
-        """Told to watchers alone: a run's own events are kept with the run."""
-        told = FeedEvent(self.position, "node", principal, lambda: cleaned(event))
-        for watcher in self._watchers:
-            if watcher.nodes:
-                watcher.offer(told)
+    def _listener(self, begun: Begun) -> Callable[[Event], None]:
+        """Tells the events of a run to watchers alone: the run keeps its own."""
+        principal, cleaned = begun.caller.principal, self._cleaner(begun)
+
+        def listen(event: Event) -> None:
+            told = FeedEvent(self.position, "node", principal, lambda: cleaned(event))
+            for watcher in self._watchers:
+                if watcher.nodes:
+                    watcher.offer(told)
+
+        return listen
 
     def _tell(self, kind: str, principal: str, data: Callable[[], Mapping[str, Any]]) -> None:
         self._count += 1
@@ -151,50 +180,67 @@ class Feed:
         for watcher in self._watchers:
             watcher.offer(event)
 
-    def _light(self, call: ServedCall) -> ServedCall:
-        """The call to be held on to: itself, unless its arguments are large."""
-        if all(is_short(value) for value in call.arguments.values()):
-            return call
-        return replace(call, arguments=self._arguments(call))
+    def _bound(self) -> None:
+        """Forget what is more than is kept, the oldest first."""
+        if len(self._recent) > RECENT:
+            run, _ = self._recent.popitem(last=False)
+            self._forget(run)
+        while self._events > MOST_EVENTS:
+            self._forget(next(iter(self._trails)))
 
-    def _arguments(self, call: ServedCall) -> Any:
+    def _forget(self, run: str) -> None:
+        trail = self._trails.pop(run, None)
+        if trail is not None:
+            self._events -= trail.count
+
+    def _begun(self, call: ServedCall) -> Begun:
+        arguments = call.arguments
+        if not all(map(is_short, arguments.values())):
+            arguments = self._shown(arguments, call.sensitive)
+        return Begun(
+            call.run, call.name[:256], call.connector, call.tool, call.category, call.caller, call.at, arguments,
+            call.sensitive,
+        )  # fmt: skip
+
+    def _shown(self, arguments: Mapping[str, Any], sensitive: frozenset[str]) -> Any:
         """As the audit shows them: without secrets, and cut where they are long."""
-        shown, _ = self._redaction.arguments(call.arguments, call.sensitive)
+        shown, _ = self._redaction.arguments(arguments, sensitive)
         return msgspec.json.decode(shown) if isinstance(shown, msgspec.Raw) else shown
 
-    def _begun(self, call: ServedCall) -> dict[str, Any]:
-        caller = call.caller
+    def _running(self, begun: Begun) -> dict[str, Any]:
+        caller = begun.caller
         return {
-            "run": call.run,
-            "name": call.name[:256],
-            "connector": call.connector,
-            "tool": call.tool,
-            "category": call.category,
+            "run": begun.run,
+            "name": begun.name,
+            "connector": begun.connector,
+            "tool": begun.tool,
+            "category": begun.category,
             "principal": caller.principal,
             "client": caller.client,
             "era": caller.era,
             "session": caller.session_id,
-            "at": call.at,
+            "at": begun.at,
             "state": "running",
-            "arguments": self._arguments(call),
+            "arguments": self._shown(begun.arguments, begun.sensitive),
         }
 
-    def _ended(self, call: ServedCall) -> dict[str, Any]:
+    def _over(self, ended: Ended) -> dict[str, Any]:
+        error = ended.error
         return {
-            **self._begun(call),
-            "state": "done" if call.error is None else "failed",
-            "seconds": call.seconds,
-            "rows": call.rows,
-            "bytes": call.bytes,
-            "cached": call.cached,
-            "pushed": call.pushed,
-            "error": None if call.error is None else redacted(call.error, self._redact).as_json(),
+            **self._running(ended.begun),
+            "state": "done" if error is None else "failed",
+            "seconds": ended.seconds,
+            "rows": ended.rows,
+            "bytes": ended.bytes,
+            "cached": ended.cached,
+            "pushed": ended.pushed,
+            "error": None if error is None else redacted(error, self._redact).as_json(),
         }
 
-    def _cleaner(self, call: ServedCall) -> Callable[[Event], dict[str, Any]]:
+    def _cleaner(self, begun: Begun) -> Callable[[Event], dict[str, Any]]:
         """Events as they may be shown: a failure holds its message as a node gave it, a scan the values it is for."""
-        _, hidden = self._redaction.arguments(call.arguments, call.sensitive)
-        values = bool(call.sensitive or hidden)
+        _, hidden = self._redaction.arguments(begun.arguments, begun.sensitive)
+        values = bool(begun.sensitive or hidden)
 
         def cleaned(event: Event) -> dict[str, Any]:
             told = event.as_json()
@@ -204,50 +250,6 @@ class Feed:
             return shown
 
         return cleaned
-
-
-class Watch:
-    """One watcher's events. `resumed`: it goes on from where it was cut off, and needs no snapshot."""
-
-    def __init__(self, feed: Feed, principal: str, nodes: bool, resumed: bool) -> None:
-        self.nodes = nodes
-        self.resumed = resumed
-        self._feed = feed
-        self._principal = principal
-        self._held: deque[FeedEvent] = deque()
-        self._missed = 0
-        self._there = anyio.Event()
-
-    def offer(self, event: FeedEvent) -> None:
-        if event.principal and not may_see(self._principal, event.principal):
-            return
-        if len(self._held) >= QUEUE:
-            self._held.popleft()
-            self._missed += 1
-        self._held.append(event)
-        self._there.set()
-
-    async def next(self, patience_s: float) -> list[FeedEvent]:
-        """What there is, waited for at most that long. A `gap` first, where some of it was missed."""
-        with anyio.move_on_after(patience_s):
-            await self._there.wait()
-        self._there = anyio.Event()
-        held = [] if not self._missed else [self._feed.gap(self._missed)]
-        held += self._held
-        self._missed = 0
-        self._held.clear()
-        return held
-
-    def __enter__(self) -> Watch:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._feed.leave(self)
-
-
-def may_see(principal: str, owner: str) -> bool:
-    """The operator sees all calls, everybody else their own."""
-    return principal in (LOCAL, owner)
 
 
 def is_short(value: Any) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pydantic import Field
+from starlette.responses import Response
 
 from ...connectors.model import Connector
 from ...graphs.errors import Code, JackfieldError
 from ..connector_files import Files, Stale, Text
-from .endpoint import Asked, Endpoint, Given, Nothing, Refused, Told, endpoint
+from .endpoint import Asked, Endpoint, Given, Nothing, Refused, Told, endpoint, with_headers
 from .shapes import FindingTold
 from .sources import SourceTold, source_told
 from .tools import ToolSummary, names_of, tool_summary
@@ -104,11 +105,13 @@ async def get_connector(asked: Asked[Nothing, Nothing]) -> ConnectorDetail:
 
 @endpoint("GET", "/connectors/{connector}/text", tag="connectors", summary="The text of a connector file",
           answer=ConnectorText, operator=True, parameters=SLUG,
+          headers=(("ETag", "response", "What If-Match must say to replace this very text", True),),
           errors=(Code.TOOL_NOT_FOUND, Code.ACCESS_DENIED))  # fmt: skip
-async def get_text(asked: Asked[Nothing, Nothing]) -> ConnectorText:
+async def get_text(asked: Asked[Nothing, Nothing]) -> Response:
     """The text as it lies on the disk, which may be newer than what is served."""
     found = await Files(asked.service).read(asked.path["connector"])
-    return _text(found)
+    told = ConnectorText(slug=found.slug, path=str(found.path), text=found.text, etag=found.etag)
+    return with_headers(told, {"etag": f'"{found.etag}"', "cache-control": "no-store"})
 
 
 @endpoint("PUT", "/connectors/{connector}/text", tag="connectors", summary="Replace the text of a connector file",
@@ -116,7 +119,7 @@ async def get_text(asked: Asked[Nothing, Nothing]) -> ConnectorText:
           headers=(("If-Match", "request", "The etag of the text that is replaced", True),),
           errors=(Code.TOOL_NOT_FOUND, Code.CONFIG_INVALID, Code.ACCESS_DENIED, (Code.VALIDATION_INVALID_PARAMS, 412),
                   (Code.VALIDATION_MISSING_FIELD, 428)))  # fmt: skip
-async def put_text(asked: Asked[Nothing, WrittenText]) -> Written:
+async def put_text(asked: Asked[Nothing, WrittenText]) -> Response:
     """The text is checked as `lint` does, and is not written when there is an error: `details.findings` has them all.
 
     It is written whole or not at all, inside the workspace's `connectors/` alone, and served when this answers. When
@@ -135,13 +138,13 @@ async def put_text(asked: Asked[Nothing, WrittenText]) -> Written:
         done = await Files(asked.service).replace(asked.path["connector"], asked.body.text, expected.strip('"'))
     except Stale as stale:
         raise Refused(412, stale.error) from None
-    return await _written(asked, done)
+    return _written(asked, done, 200)
 
 
 @endpoint("POST", "/connectors", tag="connectors", summary="Write a new connector file", body=NewConnector,
           answer=Written, status=201, operator=True,
           errors=(Code.CONFIG_INVALID, Code.ACCESS_DENIED, (Code.VALIDATION_INVALID_PARAMS, 409)))  # fmt: skip
-async def create_connector(asked: Asked[Nothing, NewConnector]) -> Written:
+async def create_connector(asked: Asked[Nothing, NewConnector]) -> Response:
     """Written as `connectors/SLUG.connector.json` when it has no error, and served when this answers.
 
     The answer is 409 when there is such a file or such a slug already.
@@ -150,22 +153,20 @@ async def create_connector(asked: Asked[Nothing, NewConnector]) -> Written:
         done = await Files(asked.service).create(asked.body.text)
     except Stale as stale:
         raise Refused(409, stale.error) from None
-    return await _written(asked, done)
+    return _written(asked, done, 201)
 
 
-async def _written(asked: Asked[Any, Any], done: Text) -> Written:
+def _written(asked: Asked[Any, Any], done: Text, status: int) -> Response:
     served = asked.service.app.catalog.connectors.get(done.slug)
-    return Written(
+    told = Written(
         slug=done.slug,
         path=str(done.path),
         etag=done.etag,
         served=served is not None and served.digest == done.etag,
         findings=FindingTold.of_all(done.findings),
     )
-
-
-def _text(found: Text) -> ConnectorText:
-    return ConnectorText(slug=found.slug, path=str(found.path), text=found.text, etag=found.etag)
+    place = f"/api/connectors/{done.slug}/text"
+    return with_headers(told, {"etag": f'"{done.etag}"', "location": place}, status)
 
 
 def _summary(one: Connector, files: Files) -> dict[str, Any]:

@@ -141,4 +141,9 @@ def endpoint(
     return declare
 
 
+def with_headers(model: BaseModel, headers: Mapping[str, str], status: int = 200) -> Response:
+    """The answer with headers beside it."""
+    return Response(model.model_dump_json(by_alias=True), status, dict(headers), "application/json")
+
+
 OPERATOR_ONLY: Final = "Only the local operator may do this."

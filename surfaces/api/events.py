@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ...graphs.errors import Code, JackfieldError
-from ..feed import FeedEvent, Watch
+from ..watchers import FeedEvent, Watch
 from .endpoint import Asked, Endpoint, Given, Nothing, Other, World, endpoint
 
 HEARTBEAT_S: Final = 15.0

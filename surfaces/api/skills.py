@@ -13,7 +13,7 @@ from ...graphs.errors import Code
 from ...nodes.arguments import coerce
 from ..faults import not_found
 from ..mcp_server.skills import prompt_text
-from ..served import ServedCall
+from ..served import Answer, ServedCall
 from ..signatures import signature
 from .calling import FAILURES, RUN_HEADER, SESSION, caller_of, json_answer, while_connected
 from .endpoint import Asked, Endpoint, Nothing, Other, Told, endpoint
@@ -50,7 +50,8 @@ class SkillDetail(SkillSummary):
 
 
 class PromptTold(Told):
-    prompt: str = Field(description="What an agent is given, with the arguments in it")
+    prompt: str | None = Field(description="What an agent is given, with the arguments in it")
+    messages: Any = Field(None, description="The messages that the skill's own graph makes, where it makes them")
 
 
 @endpoint("GET", "/skills", tag="skills", summary="List the skills that agents are offered", answer=SkillList)
@@ -69,12 +70,12 @@ async def get_skill(asked: Asked[Nothing, Nothing]) -> SkillDetail:
 
 
 @endpoint("POST", "/skills/{skill}/prompt", tag="skills", summary="The prompt of a skill", body=Arguments,
-          answer=PromptTold, parameters=NAME,
-          errors=(Code.TOOL_NOT_FOUND, Code.INVALID_SKILL, Code.VALIDATION_INVALID_PARAMS,
-                  Code.VALIDATION_MISSING_FIELD))  # fmt: skip
+          answer=PromptTold, parameters=NAME, errors=FAILURES)  # fmt: skip
 async def get_prompt(asked: Asked[Nothing, Arguments]) -> PromptTold:
-    """As `prompts/get` over MCP gives it. Nothing is run."""
+    """As `prompts/get` over MCP gives it. Nothing is run, but for a skill whose own graph makes its messages."""
     one = _offered(asked)
+    if one.skill.gives_messages:
+        return PromptTold(prompt=None, messages=(await _ran(asked, one)).body)
     arguments = coerce(one.skill.input_schema, asked.body.arguments)
     return PromptTold(prompt=prompt_text(asked.service.offer, one, arguments))
 
@@ -87,10 +88,12 @@ async def run_skill(asked: Asked[Nothing, Arguments]) -> Response:
     """Its steps are run, and what the last one gives is the answer; a skill without steps gives its prompt, or what the
     configured model answers.
     """
-    one = _offered(asked)
+    return json_answer(await _ran(asked, _offered(asked)))
+
+
+async def _ran(asked: Asked[Any, Arguments], one: OfferedSkill) -> Answer:
     call = ServedCall(caller_of(asked), one.name, asked.body.arguments, secrets.token_hex(8))
-    work = asked.service.perform(call, one.connector, one.skill)
-    return json_answer(await while_connected(asked.request, work))
+    return await while_connected(asked.request, asked.service.perform(call, one.connector, one.skill))
 
 
 def _offered(asked: Asked[Any, Any]) -> OfferedSkill:

@@ -15,6 +15,7 @@ from ...graphs.errors import Code, JackfieldError
 from ...graphs.model import Graph
 from ...nodes.blocking import in_thread
 from ..faults import not_found
+from ..served import LOCAL
 from ..service import CURSOR, Service, pages
 from ..signatures import as_mcp, signature
 from ..whole_results import accepted
@@ -104,9 +105,11 @@ async def list_tools(asked: Asked[Nothing, Nothing]) -> ToolList:
 @endpoint("GET", "/tools/{tool}", tag="tools", summary="One tool", answer=ToolDetail, parameters=NAME,
           errors=(Code.TOOL_NOT_FOUND,))  # fmt: skip
 async def get_tool(asked: Asked[Nothing, Nothing]) -> ToolDetail:
+    """The operator alone sees `sql`, `at` and `save`."""
     one = _offered(asked)
     tool = one.tool
     shown = as_mcp(tool)
+    is_operator = asked.principal == LOCAL
     graph_hash, error = None, None
     try:
         graph_hash = (await compiled(tool)).hash
@@ -117,9 +120,9 @@ async def get_tool(asked: Asked[Nothing, Nothing]) -> ToolDetail:
         input_schema=shown["inputSchema"],
         output_schema=shown.get("outputSchema"),
         annotations=shown["annotations"],
-        sql=tool.sql,
-        at=tool.at,
-        save=None if tool.save is None else dict(tool.save),
+        sql=tool.sql if is_operator else None,
+        at=tool.at if is_operator else None,
+        save=None if tool.save is None or not is_operator else dict(tool.save),
         timeout_s=tool.timeout_s,
         page_size=tool.result.page_size,
         max_rows=tool.result.max_rows,
@@ -131,7 +134,7 @@ async def get_tool(asked: Asked[Nothing, Nothing]) -> ToolDetail:
 
 
 @endpoint("GET", "/tools/{tool}/graph", tag="tools", summary="The graph that a tool runs", query=Drawing,
-          answer=GraphTold, others=(Other("text/plain"), Other("image/svg+xml")), parameters=NAME,
+          answer=GraphTold, others=(Other("text/plain"), Other("image/svg+xml")), operator=True, parameters=NAME,
           errors=(Code.TOOL_NOT_FOUND, Code.CONFIG_INVALID, Code.QUERY_INVALID))  # fmt: skip
 async def get_graph(asked: Asked[Drawing, Nothing]) -> GraphTold | Response:
     graph = await compiled(_offered(asked).tool)

@@ -77,10 +77,11 @@ def command(
 
 def _over_stdio() -> Callable[[Service], Any]:
     async def run(service: Service) -> None:
+        from ..observing import observed
         from ..stdio import serve_stdio
 
         stop = anyio.Event()
-        async with anyio.create_task_group() as tasks:
+        async with observed(service), anyio.create_task_group() as tasks:
             await tasks.start(_on_signals, stop.set)
             say(service.app, "stdin and stdout")
             await serve_stdio(service, stop)

@@ -85,7 +85,7 @@ def test_the_page_is_openmetrics_where_that_is_accepted_and_tells_of_the_process
               Gauge("jackfield_audit_failures_total", "Refused", (), {(): 1}))  # fmt: skip
     text, media = exposition(metrics, gauges, "application/openmetrics-text; version=1.0.0")
     assert media.startswith("application/openmetrics-text")
-    families = {family.name: family for family in parse_openmetrics(text.decode())}
+    families = {family.name: family for family in parse_openmetrics(text.decode())}  # type: ignore[no-untyped-call]
     assert families["jackfield_calls"].samples[0].labels["connector"] == 'sh"op\n'
     assert families["jackfield_calls_running"].samples[0].value == 2
     assert families["jackfield_audit_failures"].type == "counter"

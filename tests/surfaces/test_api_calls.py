@@ -224,3 +224,44 @@ async def test_the_audit_is_exported_with_formulas_guarded(tmp_path: Path) -> No
         text = (await served.get("/audit/export")).text
         assert "'=1+1" in text
         assert (await served.get("/audit/export", params={"session": "another"})).text.count("\n") == 1
+
+
+@pytest.mark.anyio
+async def test_a_page_of_another_site_reaches_no_route_of_the_api(tmp_path: Path) -> None:
+    """MCP-01 and MCP-02, on the API and the metrics."""
+    zoo(tmp_path)
+    async with api(tmp_path) as served:
+        for path in ("/api/tools", "/api/openapi.json", "/api/events", "/metrics"):
+            foreign = await served.client.get(path, headers={"origin": "https://evil.test"})
+            assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "ACCESS_DENIED")
+            rebound = await served.client.get(path, headers={"host": "evil.test"})
+            assert (rebound.status_code, rebound.json()["error"]["code"]) == (421, "ACCESS_DENIED")
+        run = "/api/tools/list_animals/run"
+        assert (await served.client.post(run, json={}, headers={"origin": "https://evil.test"})).status_code == 403
+        assert all(call["era"] != "api" for call in (await served.get("/runs")).json()["recent"])
+
+
+@pytest.mark.anyio
+async def test_only_the_operator_sees_how_a_tool_is_made(tmp_path: Path) -> None:
+    zoo(tmp_path)
+    async with api(tmp_path, authenticate=by_token) as served:
+        mine = (await served.get("/tools/list_animals", headers={"authorization": "Bearer o"})).json()
+        theirs = (await served.get("/tools/list_animals", headers={"authorization": "Bearer a"})).json()
+        assert "SELECT" in mine["sql"]
+        assert (theirs["sql"], theirs["input_schema"]) == (None, mine["input_schema"])
+        graph = await served.get("/tools/list_animals/graph", headers={"authorization": "Bearer a"})
+        assert graph.status_code == 403
+
+
+@pytest.mark.anyio
+async def test_a_skill_whose_prompt_is_messages_gives_them(tmp_path: Path) -> None:
+    skill = {
+        "id": "greet", "name": "Greet", "description": "Greet somebody.",
+        "parameters": [{"name": "who", "type": "string", "description": "Whom", "required": True}],
+        "messages": [{"type": "text", "text": "Hello {{who}}"}],
+    }  # fmt: skip
+    connector(tmp_path, sources=[SOURCE], tools=[LIST_ANIMALS], skills=[skill])
+    async with api(tmp_path) as served:
+        told = (await served.post("/skills/greet/prompt", {"arguments": {"who": "Ada"}})).json()
+        assert told["prompt"] is None
+        assert "Hello Ada" in json.dumps(told["messages"])

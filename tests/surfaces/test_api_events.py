@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from jackfield.surfaces import feed as feeds
+from jackfield.surfaces import watchers
 from jackfield.surfaces.api import events
 from jackfield.surfaces.served import ServedCall
 
@@ -92,7 +92,7 @@ async def test_a_new_catalog_is_told(tmp_path: Path) -> None:
 async def test_a_watcher_that_is_slow_is_told_how_much_it_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feeds, "QUEUE", 4)
+    monkeypatch.setattr(watchers, "QUEUE", 4)
     zoo(tmp_path)
     async with api(tmp_path) as served:
         with served.observing.feed.watch("local", nodes=False) as watch:

@@ -92,7 +92,7 @@ class Collector:
         return Reply(b"", 200, {"content-type": "application/x-protobuf"})
 
     def spans(self) -> dict[str, Any]:
-        found = {}
+        found: dict[str, Any] = {}
         for seen in self.requests:
             body = gzip.decompress(seen.body) if seen.headers.get("content-encoding") == "gzip" else seen.body
             for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
