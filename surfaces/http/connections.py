@@ -180,12 +180,13 @@ def _make_room(connections: Iterable[Any]) -> None:
         min(idle, key=lambda held: held.since).transport.abort()
 
 
-async def sweep(connections: Iterable[Any], patience: Patience) -> None:
-    """Look at every connection again and again, until cancelled."""
+async def sweep(connections: Iterable[Any], patience: Patience, refusals: Refusals) -> None:
+    """Look at every connection, and at what was refused, again and again, until cancelled."""
     pause = min(SWEEP_S, min(patience.head_s, patience.body_s, patience.idle_s, patience.write_s) / 4)
     loop = asyncio.get_running_loop()
     while True:
         await anyio.sleep(pause)
+        refusals.settle()
         now = loop.time()
         for held in list(connections):
             if isinstance(held, Connection):

@@ -41,11 +41,14 @@ class Gate:
         if found is not None:
             await self._refusals.answer(found, scope, send)
             return
-        begun = False
+        status = 0
 
         async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif status >= 400:
+                self._refusals.heard(scope, status, message.get("body", b""))
             await send(message)
 
         try:
@@ -53,7 +56,7 @@ class Gate:
         except Exception as error:
             name = secrets.token_hex(4)
             logger.exception("Request %s %s failed by a bug [%s]", scope["method"], scope["path"], name)
-            if begun:
+            if status:
                 raise  # the connection is closed: half an answer must not look like a whole one
             await send_refusal(_bug(error, name), scope, send)
 

@@ -12,6 +12,11 @@ from typing import Final
 from ...graphs.errors import Code, JackfieldError
 from .principals import is_loopback
 
+try:
+    import resource
+except ImportError:  # a system without such limits
+    resource = None  # type: ignore[assignment]
+
 BACKLOG: Final = 1024
 
 
@@ -40,14 +45,20 @@ def bind(host: str, port: int) -> list[socket.socket]:
 
 def raise_file_limit() -> None:
     """Each connection is a file: take as many as the system gives without asking."""
-    try:
-        import resource
-    except ImportError:  # where there is no such limit
+    if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with suppress(OSError, ValueError):  # some systems name a limit that they do not grant
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def files_for_connections() -> int:
+    """How many connections there may be files for: the rest are for databases, sources and our own."""
+    if resource is None:
+        return 2**31
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 2**31 if soft == resource.RLIM_INFINITY else max(soft // 4 * 3, 16)
 
 
 def url_of(sock: socket.socket, secure: bool) -> str:

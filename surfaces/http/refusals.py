@@ -10,14 +10,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 from starlette.types import Scope, Send
 
-from ...graphs.errors import JackfieldError
-from ..served import Caller, ServedCall
-from .refusal import Refusal, send_refusal
+from ...graphs.errors import Code, JackfieldError
+from ..served import PRINCIPAL, Caller, ServedCall
+from .refusal import MCP_PATHS, Refusal, refusal, send_refusal
 
 MOST: Final = 20
+NOTED: Final = "jackfield.noted"  # key of the scope: it has its line
+OF_CALLS: Final = frozenset({METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR})
 WINDOW_S: Final = 60.0
+
+
+class _Error(msgspec.Struct):
+    """Of a JSON-RPC answer."""
+
+    code: int = 0
+    message: str = ""
+
+
+class _Answer(msgspec.Struct):
+    error: _Error
 
 
 @dataclass(slots=True)
@@ -35,12 +50,27 @@ class Refusals:
         self._clock = clock
         self._windows: dict[str, _Window] = {}
 
+    def heard(self, scope: Scope, status: int, body: bytes) -> None:
+        """What MCP itself answered with an error status. What a tool call gave has its line already."""
+        if scope.get(NOTED) or scope["path"] not in MCP_PATHS:
+            return
+        try:
+            error = msgspec.json.decode(body, type=_Answer).error
+        except msgspec.DecodeError:
+            error = _Error()
+        if error.code in OF_CALLS:
+            return
+        code = Code.ACCESS_DENIED if status in (401, 403, 404) else Code.VALIDATION_INVALID_PARAMS
+        self.note(refusal(status, f"mcp_{error.code or status}", error.message[:200], code=code), scope)
+
     async def answer(self, refused: Refusal, scope: Scope, send: Send) -> None:
         self.note(refused, scope)
         await send_refusal(refused, scope, send)
 
     def note(self, refused: Refusal, scope: Scope | None = None) -> None:
         self.settle()
+        if scope is not None:
+            scope[NOTED] = True
         window = self._windows.get(refused.reason)
         if window is None:
             window = self._windows[refused.reason] = _Window(self._clock())
@@ -73,8 +103,9 @@ class Refusals:
 
 def _call_of(refused: Refusal, scope: Scope | None) -> ServedCall:
     peer = "" if scope is None else f"{(scope.get('client') or ('',))[0]}"
+    principal = "" if scope is None else str(scope.get(PRINCIPAL, ""))
     where = "" if scope is None else f"{scope['method'][:20]} {scope['path'][:200]}"
     error = replace(refused.error, message=f"{refused.reason}: {where}: {refused.error.message}")
-    call = ServedCall(Caller("", peer, "http"), "", {}, "")
+    call = ServedCall(Caller(principal, peer, "http"), "", {}, "")
     call.error = error
     return call

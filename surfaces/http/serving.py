@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import socket
 import ssl
@@ -19,6 +20,7 @@ from ..settings import Settings
 from .application import application
 from .connections import Connection, Patience, sweep
 from .draining import Draining
+from .listening import files_for_connections
 from .principals import Authenticate, local_only
 from .refusals import Refusals
 
@@ -76,7 +78,27 @@ class Serving:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, which leaves signals to us."""
+    """uvicorn's, which leaves signals to us and gives a TLS handshake no more time than the head of a request."""
+
+    def __init__(self, config: uvicorn.Config, handshake_s: float) -> None:
+        super().__init__(config)
+        self._handshake_s = handshake_s
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        config, loop = self.config, asyncio.get_running_loop()
+        limit = None if config.ssl is None else self._handshake_s
+
+        def connection() -> asyncio.Protocol:
+            make = cast(Callable[..., asyncio.Protocol], config.http_protocol_class)
+            return make(config=config, server_state=self.server_state, app_state={})
+
+        self.servers = [
+            await loop.create_server(
+                connection, sock=sock, ssl=config.ssl, backlog=config.backlog, ssl_handshake_timeout=limit
+            )
+            for sock in sockets or ()
+        ]
+        self.started = True
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -102,18 +124,21 @@ async def serving(
     draining = Draining()
     refusals = Refusals(service.journal.record)
     app = application(service, authenticate=authenticate, routes=routes, draining=draining, refusals=refusals)
-    server = _Server(_config(app, patience_of(settings), refusals, context))
+    patience = patience_of(settings)
+    server = _Server(_config(app, patience, refusals, context), patience.head_s)
     under_way = Serving(service, server, draining, settings["serve.drain_s"])
     async with app.router.lifespan_context(app), anyio.create_task_group() as tasks:
 
         async def serve() -> None:
-            await server.serve(sockets)
-            under_way.ended.set()
+            try:
+                await server.serve(sockets)
+            finally:
+                under_way.ended.set()
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(serve)
         tasks.start_soon(under_way.drain)
-        tasks.start_soon(sweep, server.server_state.connections, patience_of(settings))
+        tasks.start_soon(sweep, server.server_state.connections, patience, refusals)
         try:
             yield under_way
         finally:
@@ -128,7 +153,7 @@ def patience_of(settings: Settings) -> Patience:
         settings["serve.body_s"],
         settings["serve.idle_s"],
         settings["serve.write_s"],
-        settings["serve.connections"],
+        min(settings["serve.connections"], files_for_connections()),
     )
 
 
@@ -137,7 +162,7 @@ def _config(app: ASGIApp, patience: Patience, refusals: Refusals, context: ssl.S
         app,
         http=cast(Any, functools.partial(Connection, patience=patience, refusals=refusals)),
         ws="none",
-        lifespan="off",  # entered by `serving`, so that what fails there is raised there,
+        lifespan="off",  # entered by `serving`, so that what fails there is raised there
         log_config=None,
         access_log=False,
         server_header=False,

@@ -56,6 +56,8 @@ async def test_mcp_06_a_session_of_alice_is_unknown_to_bob(here: Listening) -> N
         missing = await here.ask(method, path, sent[0], **sent[1], **unknown)
         assert (foreign.status, foreign.body) == (404, missing.body)
         assert {**foreign.headers, "date": ""} == {**missing.headers, "date": ""}
+    told = [(line["decision"], line["principal"], line["message"].split(":")[0]) for line in here.lines]
+    assert told == [("denied", "bob", "mcp_-32600")] * 8
     assert (await here.post(LIST, **named, authorization="Bearer a-token")).status == 200
     assert (await here.post(LIST, **named)).status == 401
 
@@ -101,7 +103,8 @@ async def test_mcp_04_headers_that_say_otherwise_than_the_body_are_400(tmp_path:
         reply = await here.call("list_animals", {}, 1, **headers)
         assert reply.status == 400
         assert reply.json["error"]["code"] == -32020
-        assert [line for line in here.lines if line["decision"] == "allowed"] == []
+        told = [(line["decision"], line["principal"], line["message"].split(":")[0]) for line in here.lines]
+        assert told == [("denied", "local", "mcp_-32020")]
 
 
 @pytest.mark.anyio

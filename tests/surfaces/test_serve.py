@@ -182,6 +182,17 @@ def test_tls_by_certificate_and_key(tmp_path: Path) -> None:
         assert serve.end()[0] == 0
 
 
+def test_lim_08_half_a_tls_handshake_is_cut_off(tmp_path: Path) -> None:
+    zoo(tmp_path)
+    certificate, key = make_certificate(tmp_path)
+    with ServeProcess(tmp_path, "--tls-cert", certificate, "--tls-key", key, JACKFIELD_SERVE_HEAD_S="0.4") as serve:
+        for sent in (b"", b"\x16\x03\x01\x02\x00\x01"):
+            with socket.create_connection(("127.0.0.1", serve.port), 10) as half:
+                half.sendall(sent)
+                assert half.recv(100) == b""
+        assert get(f"{serve.url}/healthz", ssl.create_default_context(cafile=str(certificate)))[0] == 200
+
+
 def test_a_certificate_that_is_none_is_a_clear_error(tmp_path: Path) -> None:
     zoo(tmp_path)
     certificate, key = make_certificate(tmp_path)
