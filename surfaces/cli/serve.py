@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import click
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..service import Service
 
 PORT = 3000
+COLLECT_EVERY: Final = 20_000  # objects: a page of rows makes some thousands that are gone when it is sent
 CLIENTS = "claude-code, cursor, codex, vscode or gemini"
 
 
@@ -70,9 +72,17 @@ def command(
             async with Service(app, AuditJournal(log)) as service:
                 for note in log.notes:
                     click.echo(note, err=True)
+                _settle()
                 await run(service)
 
     anyio.run(main, backend_options={"use_uvloop": _has_uvloop()})
+
+
+def _settle() -> None:
+    """What is loaded stays: to look through all of it for garbage, again and again, would make calls wait 0.1 s."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_EVERY, 20, 50)
 
 
 def _over_stdio() -> Callable[[Service], Any]:
