@@ -43,10 +43,19 @@ def merged(document: Mapping[str, Any], schema: Any, depth: int = 0) -> Mapping[
     required: list[Any] = []
     for part in [*parts, schema]:
         one = schema if part is schema else merged(document, part, depth + 1)
-        properties.update(one.get("properties") or {})
-        required += [*(one.get("required") or ())]
+        properties.update(_properties(one))
+        required += _listed(one.get("required"))
         whole.setdefault("type", one.get("type"))
     return {**whole, "properties": properties, "required": required}
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = schema.get("properties")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _type(schema: Mapping[str, Any]) -> str:
@@ -78,20 +87,19 @@ def columns(document: Mapping[str, Any], schema: Any, name: str) -> tuple[Column
 
 
 def _columns(document: Mapping[str, Any], schema: Mapping[str, Any], before: str, depth: int) -> Iterator[Column]:
-    required = schema.get("required") or ()
-    properties = schema.get("properties")
-    for name, held in (properties if isinstance(properties, Mapping) else {}).items():
+    required = _listed(schema.get("required"))
+    for name, held in _properties(schema).items():
         one = merged(document, held)
         if one.get("writeOnly"):
             continue
         place = f"{before}{name}"
-        if _type(one) == "object" and isinstance(one.get("properties"), Mapping) and depth < DEEPEST:
+        if _type(one) == "object" and _properties(one) and depth < DEEPEST:
             yield from _columns(document, one, f"{place}_", depth + 1)
             continue
         items = merged(document, one.get("items")) if _type(one) == "array" else {}
         if _type(items) == "object":
             continue  # records in records are a table of their own
-        nullable = bool(name not in required or depth or one.get("nullable") or "null" in (one.get("type") or ()))
+        nullable = bool(name not in required or depth or one.get("nullable") or "null" in _listed(one.get("type")))
         yield Column(
             place,
             word(document, one),
@@ -159,8 +167,7 @@ def records(document: Mapping[str, Any], schema: Any) -> tuple[str, Any] | None:
 def _lists(
     document: Mapping[str, Any], schema: Mapping[str, Any], keys: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    properties = schema.get("properties")
-    for name, held in (properties if isinstance(properties, Mapping) else {}).items():
+    for name, held in _properties(schema).items():
         one = merged(document, held)
         here = (*keys, str(name))
         if _type(one) == "array":
@@ -171,5 +178,5 @@ def _lists(
 
 def _is_envelope(schema: Mapping[str, Any], lists: list[tuple[str, ...]]) -> bool:
     """Whether an object is there for the one list in it, and is not a record that happens to hold lists."""
-    names = {str(name).lower() for name in schema.get("properties") or {}}
+    names = {str(name).lower() for name in _properties(schema)}
     return len({keys[0] for keys in lists}) == 1 and not names & {"id", "uuid", "name", "title", "slug"}

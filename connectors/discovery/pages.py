@@ -5,6 +5,7 @@ A guess is tried before it is believed: `guesses` gives them likeliest first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -43,6 +44,7 @@ PAGE_FIELDS: Final = frozenset(("page", "currentpage", "pagenumber", "pageno"))
 OFFSET_FIELDS: Final = frozenset(("offset", "skip", "start"))
 SIZE_FIELDS: Final = frozenset(("perpage", "pagesize", "limit", "size", "itemsperpage"))
 COUNT_FIELDS: Final = frozenset(("totalpages", "pages", "lastpage", "pagecount"))
+NUMBER: Final = re.compile(r"[0-9]{1,15}")
 ROUND: Final = frozenset((10, 20, 25, 30, 50, 100, 200, 250, 500, 1000))
 
 
@@ -77,7 +79,7 @@ def guesses(url: str, headers: Mapping[str, str], document: Any, count: int) -> 
 def total_of(headers: Mapping[str, str], document: Any) -> int | None:
     """How many records there are in all, where the reply says so."""
     for name in TOTAL_HEADERS:
-        if headers.get(name, "").isdigit():
+        if NUMBER.fullmatch(headers.get(name, "")):
             return int(headers[name])
     found = around(document).first(TOTALS - {"count"}, int) or around(document).first(TOTALS, int)
     return None if found is None else int(found[1])

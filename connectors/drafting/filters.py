@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -10,10 +11,13 @@ from ...graphs.model import Json
 from ..discovery.found import Column, Found
 from ..discovery.naming import identifier, singular, words
 from ..discovery.openapi_types import GENERIC
-from .sqltext import Dialect, compared, is_usable, parameter_type
+from ..lint.parameters import LISTS_VALUES
+from .sqltext import QUOTED, Dialect, compared, is_usable, parameter_type
 
 MOST: Final = 5
 SHOWN: Final = 8  # known values that a description names
+# Values come from a service, and a description is read by a model: words are shown, and no sentence.
+WORDS: Final = re.compile(r"(?=.{1,24}\Z)[\w.+/-]+( [\w.+/-]+)?")
 TAKEN: Final = frozenset(("limit", "offset"))
 
 
@@ -36,7 +40,8 @@ class Filter:
 def parameter_name(column: str, thing: str) -> str:
     """What a tool calls a column: by itself, or with what it is of where that says too little."""
     name = identifier(column)
-    return f"{thing}_{name}" if len(name) <= 2 or name in GENERIC or name in TAKEN else name
+    says_little = len(name) <= 2 or name in GENERIC or name in TAKEN
+    return f"{thing}_{name}" if says_little or name in QUOTED else name
 
 
 def filters_of(found: Found, dialect: Dialect, alias: str = "", but: Iterable[str] = ()) -> tuple[Filter, ...]:
@@ -96,6 +101,8 @@ def _parameter(column: Column, name: str, thing: str, operator: str) -> dict[str
         description = f"{what}: true or false"
     else:
         description = f"{what}, matched exactly{_known(column)}"
+    if LISTS_VALUES.search(description):  # a name such as `one_of` makes it read like a list of values
+        description = f"What the {words(thing)} has there, matched exactly"
     parameter: dict[str, Any] = {"name": name, "type": kind, "description": description}
     if column.values and all(isinstance(value, str) == (kind == "string") for value in column.values):
         parameter["enum"] = list(column.values)
@@ -105,5 +112,7 @@ def _parameter(column: Column, name: str, thing: str, operator: str) -> dict[str
 def _known(column: Column) -> str:
     if column.values or not column.few:
         return ""
-    shown = ", ".join(str(value) for value in column.few[:SHOWN])
-    return f"; seen so far: {shown}" + (", …" if len(column.few) > SHOWN else "")
+    plain = [str(value) for value in column.few if WORDS.fullmatch(str(value))]
+    if not plain:
+        return ""
+    return f"; seen so far: {', '.join(plain[:SHOWN])}" + (", …" if len(column.few) > len(plain[:SHOWN]) else "")
