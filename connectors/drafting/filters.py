@@ -37,11 +37,11 @@ class Filter:
         return self.condition if self.parameter["required"] else f"(:{self.name} IS NULL OR {self.condition})"
 
 
-def parameter_name(column: str, thing: str) -> str:
-    """What a tool calls a column: by itself, or with what it is of where that says too little."""
+def parameter_name(column: str, thing: str, ending: str = "") -> str:
+    """What a tool calls a column: by itself, or with what it is of where that says too little or SQL knows the word."""
     name = identifier(column)
     says_little = len(name) <= 2 or name in GENERIC or name in TAKEN
-    return f"{thing}_{name}" if says_little or name in QUOTED else name
+    return f"{thing}_{name}{ending}" if says_little or name + ending in QUOTED else name + ending
 
 
 def filters_of(found: Found, dialect: Dialect, alias: str = "", but: Iterable[str] = ()) -> tuple[Filter, ...]:
@@ -51,7 +51,7 @@ def filters_of(found: Found, dialect: Dialect, alias: str = "", but: Iterable[st
     taken = {*but}
     for column in sorted(_narrowing(found), key=_rank):
         operator = ">=" if column.type in ("date", "datetime", "timestamp") else "="
-        name = parameter_name(column.name, thing) + ("_from" if operator == ">=" else "")
+        name = parameter_name(column.name, thing, "_from" if operator == ">=" else "")
         condition = compared(column, name, operator, dialect, alias)
         if name in taken or condition is None or len(chosen) == MOST:
             continue
