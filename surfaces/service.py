@@ -102,6 +102,7 @@ class Service:
         listener: Listener | None = None,
         idempotency_key: str = "",
         whole: bool = False,
+        fresh: bool = False,
         client: Client | None = None,
     ) -> Answer:
         """Call the offered tool `name`. `whole`: all rows in the result, and no JSON of them. `client` can be asked.
@@ -119,6 +120,7 @@ class Service:
             listener=listener,
             idempotency_key=idempotency_key,
             whole=whole,
+            fresh=fresh,
             client=client,
         )
 
@@ -131,13 +133,14 @@ class Service:
         listener: Listener | None = None,
         idempotency_key: str = "",
         whole: bool = False,
+        fresh: bool = False,
         client: Client | None = None,
     ) -> Answer:
         """The served call of a tool, a skill or a resource that was found. Raises what `call` does."""
         call.connector, call.tool = owner.slug, found.id
         call.category = found.category
         call.sensitive = _sensitive(found)
-        work = self._answer(call, owner, found, listener, idempotency_key, whole, client)
+        work = self._answer(call, owner, found, listener, idempotency_key, whole, fresh, client)
         return await self.recorded(call, work, writes=found.writes)
 
     async def recorded(self, call: ServedCall, work: Awaitable[Answer], *, writes: bool = False) -> Answer:
@@ -186,6 +189,7 @@ class Service:
         listener: Listener | None,
         idempotency_key: str,
         whole: bool,
+        fresh: bool,
         client: Client | None,
     ) -> Answer:
         arguments = dict(call.arguments)
@@ -206,6 +210,7 @@ class Service:
                     page=page,
                     cursor=None if cursor is None else str(cursor),
                     bounded=not whole,
+                    fresh=fresh,
                     idempotency_key=idempotency_key,
                     trail=call.trail,
                     client=slot.lent(client),

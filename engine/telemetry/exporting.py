@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...graphs.errors import Code, JackfieldError
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-CLOSE_S = 3.0
+QUIET_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ def provider(settings: Exporting) -> TracerProvider:
             "Install jackfield[otel], or unset it.",
             {"key": "telemetry.otlp_url"},
         ) from None
+    logging.getLogger(OTLPSpanExporter.__module__).addFilter(SELDOM)
     headers = {"authorization": f"Bearer {settings.token}"} if settings.token else None
     exporter = OTLPSpanExporter(endpoint=_endpoint(settings.url), headers=headers, timeout=settings.timeout_s)
     resource = Resource.create({"service.name": settings.service, "service.version": version("jackfield")})
@@ -48,6 +50,23 @@ def provider(settings: Exporting) -> TracerProvider:
     )
     made.add_span_processor(BatchSpanProcessor(exporter, export_timeout_millis=settings.timeout_s * 1000))
     return made
+
+
+class _Seldom(logging.Filter):
+    """A collector that is away is told of once a minute, not at every batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.created < self._next or record.levelno < logging.ERROR:
+            return False
+        self._next = record.created + QUIET_S
+        return True
+
+
+SELDOM: Final = _Seldom()
 
 
 def _endpoint(url: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import Field
 from starlette.responses import Response
 
-from ...connectors.model import Connector
+from ...connectors.model import Connector, Resource
 from ...graphs.errors import Code, JackfieldError
 from ..connector_files import Files, Stale, Text
 from .endpoint import Asked, Endpoint, Given, Nothing, Refused, Told, endpoint, with_headers
@@ -29,6 +29,7 @@ class ConnectorSummary(Told):
     sources: int
     tools: int
     skills: int
+    resources: int
     saves: int
 
 
@@ -43,11 +44,21 @@ class SkillEntry(Told):
     description: str
 
 
+class ResourceEntry(Told):
+    uri: str = Field(description="Or a template, with its places as {name}")
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    is_template: bool
+
+
 class ConnectorDetail(ConnectorSummary):
     instructions: str
     source_list: list[SourceTold]
     tool_list: list[ToolSummary]
     skill_list: list[SkillEntry]
+    resource_list: list[ResourceEntry]
     save_list: list[dict[str, Any]] = Field(description="Its saves: id and type")
     findings: list[FindingTold]
 
@@ -98,6 +109,7 @@ async def get_connector(asked: Asked[Nothing, Nothing]) -> ConnectorDetail:
         source_list=[source_told(service, one, source) for source in one.sources.values()],
         tool_list=[tool_summary(names, one, tool) for tool in one.tools.values()],
         skill_list=[SkillEntry(id=s.id, name=s.name, description=s.description) for s in one.skills.values()],
+        resource_list=[_resource(resource) for resource in one.resources.values()],
         save_list=[{"id": name, "type": save.get("type")} for name, save in one.saves.items()],
         findings=FindingTold.of_all(own),
     )
@@ -169,6 +181,17 @@ def _written(asked: Asked[Any, Any], done: Text, status: int) -> Response:
     return with_headers(told, {"etag": f'"{done.etag}"', "location": place}, status)
 
 
+def _resource(one: Resource) -> ResourceEntry:
+    return ResourceEntry(
+        uri=one.uri,
+        name=one.name,
+        title=one.title,
+        description=one.description,
+        mime_type=one.mime_type,
+        is_template=one.is_template,
+    )
+
+
 def _summary(one: Connector, files: Files) -> dict[str, Any]:
     return {
         "slug": one.slug,
@@ -181,6 +204,7 @@ def _summary(one: Connector, files: Files) -> dict[str, Any]:
         "sources": len(one.sources),
         "tools": len(one.tools),
         "skills": len(one.skills),
+        "resources": len(one.resources),
         "saves": len(one.saves),
     }
 

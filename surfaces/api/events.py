@@ -65,6 +65,9 @@ class _Stream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._world.feed.watch(self._principal, nodes=self._nodes, after=self._after) as watch:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            if scope["method"] == "HEAD":
+                await send({"type": "http.response.body"})
+                return
             async with anyio.create_task_group() as tasks:
 
                 async def listen() -> None:

@@ -83,6 +83,7 @@ class Arguments(Given):
 
 class Run(Arguments):
     cursor: str | None = Field(None, description="next_cursor of an earlier answer, to go on from there")
+    fresh: bool = Field(False, description="Ask the sources, and use no rows that are kept of an earlier call")
 
 
 class PlanTold(Told):
@@ -198,11 +199,18 @@ async def run_tool(asked: Asked[Nothing, Run]) -> Response:
         caller_of(asked),
         name,
         arguments,
-        idempotency_key=asked.request.headers.get("idempotency-key", "")[:LONGEST_KEY],
+        idempotency_key=_key(asked),
         whole=form != "json",
+        fresh=asked.body.fresh,
     )
     answer = await while_connected(asked.request, work)
     return json_answer(answer) if form == "json" else await rows_answer(answer, form, name)
+
+
+def _key(asked: Asked[Any, Any]) -> str:
+    """The idempotency key, of this principal alone."""
+    key = asked.request.headers.get("idempotency-key", "")[:LONGEST_KEY]
+    return key if not key or asked.principal == LOCAL else f"{asked.principal}\n{key}"
 
 
 def _offered(asked: Asked[Any, Any]) -> OfferedTool:

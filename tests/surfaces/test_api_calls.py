@@ -265,3 +265,33 @@ async def test_a_skill_whose_prompt_is_messages_gives_them(tmp_path: Path) -> No
         told = (await served.post("/skills/greet/prompt", {"arguments": {"who": "Ada"}})).json()
         assert told["prompt"] is None
         assert "Hello Ada" in json.dumps(told["messages"])
+
+
+@pytest.mark.anyio
+async def test_a_fresh_call_asks_the_sources_again(tmp_path: Path) -> None:
+    with HttpServer({"/items": [{"id": 1}]}) as server:
+        tool = {**LIST_ANIMALS, "sql": "SELECT id FROM items LIMIT 5", "parameters": []}
+        connector(tmp_path, sources=[{"id": "items", "type": "rest", "url": f"{server.url}/items"}], tools=[tool])
+        async with api(tmp_path) as served:
+            asked: list[tuple[bool, int, str]] = []
+            for fresh in (False, False, True):
+                await served.post("/tools/list_animals/run", {"fresh": fresh})
+                line = (await served.get("/audit")).json()["lines"][0]
+                asked.append((fresh, len(server.requests), line["cache"]))
+            assert asked == [(False, 1, "miss"), (False, 1, "hit"), (True, 2, "miss")]
+
+
+@pytest.mark.anyio
+async def test_an_idempotency_key_is_its_principals_own(tmp_path: Path) -> None:
+    tool = {
+        "id": "export_animals", "name": "Export animals", "category": "WRITE", "parameters": [],
+        "description": "Write all animals into the export file.", "sql": "SELECT id, name FROM animals",
+        "save": {"to": "file", "mode": "append"},
+    }  # fmt: skip
+    save = {"id": "file", "type": "jsonl", "path": "./animals.jsonl"}
+    connector(tmp_path, sources=[SOURCE], tools=[tool], saves=[save])
+    async with api(tmp_path, authenticate=by_token) as served:
+        for token in "aabbo":
+            headers = {"authorization": f"Bearer {token}", "idempotency-key": "same"}
+            assert (await served.post("/tools/export_animals/run", headers=headers)).status_code == 200
+        assert len((tmp_path / "animals.jsonl").read_text().splitlines()) == 3 * 3

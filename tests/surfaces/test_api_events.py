@@ -191,3 +191,12 @@ async def test_values_that_are_secret_are_in_no_event(tmp_path: Path) -> None:
         text += (await served.get(f"/runs/{run}")).text + (await served.get("/runs")).text
         assert '"species": "***"' in text
         assert "a-secret" not in text
+
+
+@pytest.mark.anyio
+async def test_the_head_of_the_stream_does_not_last(tmp_path: Path) -> None:
+    zoo(tmp_path)
+    async with api(tmp_path) as served:
+        answer = await served.client.head("/api/events")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+        assert served.observing.feed.watchers == 0
