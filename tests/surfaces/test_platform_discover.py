@@ -289,6 +289,40 @@ async def test_mysql_and_one_query_of_it_are_found_alike(tmp_path: Path, mariadb
             assert [column["name"] for column in one["columns"]] == ["mood", "shops"]
 
 
+NAMES = ["order", "user", "rank", "key", "groups", "desc", "interval", "Odd Name", "UPPER", "camelCase", "type",
+         "limit", "else", "values", "condition", "número", "a-b", "2nd", "end", "row_number"]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+async def test_columns_of_any_name_are_read_and_filtered_in_the_database(
+    tmp_path: Path, engine: str, request: pytest.FixtureRequest
+) -> None:
+    server = request.getfixturevalue("postgres" if engine == "postgres" else "mariadb")
+    mark = '"' if engine == "postgres" else "`"
+    parts = [NAMES[number : number + 5] for number in range(0, len(NAMES), 5)]  # a list is narrowed by five at most
+    sql = ""
+    for number, part in enumerate(parts):
+        table = f"{mark}Select {number}{mark}"
+        columns = ", ".join(f"{mark}{name}{mark} varchar(9)" for name in part)
+        sql += f"CREATE TABLE {table} (id int PRIMARY KEY, {columns});"
+        for row in range(1, 9):
+            values = ", ".join([repr("ab"[row % 2])] * len(part))
+            sql += f"INSERT INTO {table} VALUES ({row}, {values});"
+    with server.database(sql) as dsn:
+        async with workbench(tmp_path, variables={"SHOP_DB": dsn}) as bench:
+            config = {"dsn": "{{ env:SHOP_DB }}"}
+            found = await bench("elliot_discover_source", source_type=engine, config=config)
+            tables = [table["source_id"] for table in found["tables"]]
+            built = await bench("build-connector", name="Odd", sources=tables)
+            assert (len(tables), built["errors"], built["warnings"]) == (len(parts), 0, 0)
+            assert (await bench("deploy-connector", connector="odd"))["blocks"] == []
+            for listing in list(bench.app.connector("odd").tools.values())[: len(parts)]:
+                filters = [name for name in listing.input_schema["properties"] if name != "limit"]
+                assert (listing.id[:5], len(filters), listing.at is not None) == ("list_", 5, True)
+                rows = await bench.rows("odd", listing.id, **dict.fromkeys(filters, "a"))
+                assert [row["id"] for row in rows] == [2, 4, 6, 8]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "config"),
     [
