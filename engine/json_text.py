@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 
+from ..nodes.table import Columns
 from .arrow_values import values_of
-from .json_rows import json_column, json_rows, json_value
+from .json_rows import EXACT, json_column, json_rows, json_value
 
 FEW: Final = 8  # of so few rows the look at each column takes longer than the rows
 MOMENTS: Final = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
@@ -33,10 +35,33 @@ def row_texts(rows: pa.Table) -> list[str]:
             return [encode({name: _plain(value) for name, value in row.items()}).decode() for row in rows.to_pylist()]
         except (OverflowError, ValueError):
             pass  # a time outside of Python's calendar
+    return _joined(names, [_texts(rows.column(index)) for index in range(len(names))])
+
+
+def column_texts(names: Sequence[str], columns: Columns) -> list[str]:
+    """The JSON object of each row of Python values, which are what Arrow would hold: `Table.columns`."""
+    if len(set(names)) < len(names):
+        rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        return [encode({name: _plain(value) for name, value in row.items()}).decode() for row in rows]
+    return _joined(names, [_value_texts(column) for column in columns])
+
+
+def _joined(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> list[str]:
     keys = (encode(name).decode().replace("%", "%%") for name in names)
     template = "{" + ",".join(f"{key}:%s" for key in keys) + "}"
-    columns = [_texts(rows.column(index)) for index in range(len(names))]
     return list(map(template.__mod__, zip(*columns, strict=True)))
+
+
+def _value_texts(column: Sequence[Any]) -> Sequence[Any]:
+    """What `%s` makes the JSON of each value; the kinds in a column are few, so that most are seen to be one."""
+    kinds = set(map(type, column))
+    if kinds == {str}:
+        return _quoted(column)
+    if kinds == {float} and math.isfinite(sum(column)):
+        return column
+    if kinds == {int} and min(column) >= -EXACT and max(column) <= EXACT:
+        return column
+    return [encode(_plain(value)).decode() for value in column]
 
 
 def _plain(value: Any) -> Any:
@@ -65,7 +90,7 @@ def _texts(column: Any) -> list[Any]:
     return [value if type(value) is int else encode(value).decode() for value in values]
 
 
-def _quoted(values: list[Any]) -> list[str]:
+def _quoted(values: Sequence[Any]) -> list[str]:
     known = [value for value in values if value is not None]
     if SPECIAL.search("".join(known)):
         return ["null" if value is None else encode(value).decode() for value in values]

@@ -24,7 +24,7 @@ import msgspec
 from ..graphs.errors import Code, JackfieldError
 from ..nodes.table import Table
 from .json_rows import json_rows, json_value
-from .json_text import row_texts
+from .json_text import column_texts, row_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,19 +56,27 @@ class Page:
     stopped early) do not. `total_rows` is None when nobody counted them.
     """
 
-    table: pa.Table
+    rows: Table
     truncated: bool
     total_rows: int | None
     truncation_reason: str | None
     next_cursor: str | None
     row_texts: tuple[str, ...] = field(repr=False, compare=False)  # the JSON of each row
 
+    @property
+    def table(self) -> pa.Table:
+        return self.rows.arrow()
+
+    @property
+    def row_count(self) -> int:
+        return len(self.row_texts)
+
     def as_json(self) -> dict[str, Any]:
-        return {"rows": json_rows(self.table), "row_count": self.table.num_rows, **self._facts()}
+        return {"rows": json_rows(self.table), "row_count": self.row_count, **self._facts()}
 
     def as_text(self) -> str:
         """`as_json`, encoded."""
-        rest = msgspec.json.encode({"row_count": self.table.num_rows, **self._facts()}).decode()
+        rest = msgspec.json.encode({"row_count": self.row_count, **self._facts()}).decode()
         return f'{{"rows":[{",".join(self.row_texts)}],{rest[1:]}'
 
     def _facts(self) -> dict[str, Any]:
@@ -140,6 +148,12 @@ class ResultStore:
         return Whole(rows, facts.tool, facts.end, facts.total_rows, facts.expires)
 
     def _first(self, table: Table, size: int, shape: Shape, principal: str, tool: str, capped: bool) -> Page:
+        if table.columns is not None and len(table.columns[0]) <= min(size, shape.max_rows):
+            texts = _within(column_texts(table.schema.names, table.columns), shape.max_bytes)
+            if len(texts) == table.num_rows:
+                return Page(
+                    table, capped, None if capped else len(texts), "source_cap" if capped else None, None, texts
+                )
         rows = table.arrow()
         found = rows.num_rows
         end = "result_cap" if found > shape.max_rows else "source_cap" if capped else None
@@ -220,7 +234,10 @@ class ResultStore:
 
 def _fitting(rows: pa.Table, offset: int, size: int, max_bytes: int) -> tuple[str, ...]:
     """The JSON of the rows from `offset` that make a page: at most `size`, and no more than have room; but one."""
-    texts = row_texts(rows.slice(offset, max(1, size)))
+    return _within(row_texts(rows.slice(offset, max(1, size))), max_bytes)
+
+
+def _within(texts: list[str], max_bytes: int) -> tuple[str, ...]:
     used = 0
     for number, text in enumerate(texts):
         used += (len(text) if text.isascii() else len(text.encode())) + 1
@@ -236,8 +253,8 @@ def _cut(rows: pa.Table, offset: int, texts: tuple[str, ...], size: int, facts: 
     if end < rows.num_rows:
         assert name is not None
         reason = "page_size" if length >= size else "token_budget"
-        return Page(page, True, facts.total_rows, reason, _cursor(name, end), texts)
-    return Page(page, facts.end is not None, facts.total_rows, facts.end, None, texts)
+        return Page(Table.whole(page), True, facts.total_rows, reason, _cursor(name, end), texts)
+    return Page(Table.whole(page), facts.end is not None, facts.total_rows, facts.end, None, texts)
 
 
 def _cursor(name: str, offset: int) -> str:

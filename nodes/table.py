@@ -5,11 +5,22 @@ pyarrow is imported where it is needed: linting a connector must not pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+Columns = Sequence[Sequence[Any]]
+
+
+def arrow_of(columns: Columns, schema: pa.Schema) -> pa.Table:
+    """Raises ArrowException, OverflowError or ValueError for a value that does not fit."""
+    import pyarrow as pa
+
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def nothing() -> None:
@@ -38,7 +49,7 @@ class Table:
     Closing again, or cancelling what is closed, does nothing: several hold a stream, and each cleans up.
     """
 
-    __slots__ = ("_reader", "_whole", "cancel", "close", "schema")
+    __slots__ = ("_columns", "_reader", "_whole", "cancel", "close", "schema")
 
     def __init__(
         self,
@@ -49,6 +60,7 @@ class Table:
     ) -> None:
         self._whole = whole
         self._reader = reader
+        self._columns: Columns | None = None
         self.close, self.cancel = (close, cancel) if close is nothing else _until_closed(close, cancel)
         content = whole if whole is not None else reader
         assert content is not None, "a Table is made of rows or of a reader"
@@ -69,6 +81,18 @@ class Table:
         return cls(None, reader, close, cancel)
 
     @classmethod
+    def of_columns(cls, columns: Columns, empty: pa.Table) -> Self:
+        """Values by column, as long as each other, that fit the types of `empty`; Arrow is made if somebody asks."""
+        table = cls(empty)
+        table._whole, table._columns = None, columns
+        return table
+
+    @property
+    def columns(self) -> Columns | None:
+        """The values that it was made of, where they have not become Arrow."""
+        return self._columns
+
+    @classmethod
     def from_rows(cls, rows: list[dict[str, Any]], schema: pa.Schema | None = None) -> Self:
         """Rows as dictionaries; the columns are the union of their keys, in order of first appearance."""
         import pyarrow as pa
@@ -80,15 +104,19 @@ class Table:
 
     @property
     def is_stream(self) -> bool:
-        return self._whole is None
+        return self._whole is None and self._columns is None
 
     @property
     def num_rows(self) -> int | None:
         """How many rows; None for a stream, whose end is not known."""
+        if self._columns is not None:
+            return len(self._columns[0])
         return None if self._whole is None else self._whole.num_rows
 
     def arrow(self) -> pa.Table:
         """All rows. A stream is read to its end (blocking) and kept."""
+        if self._columns is not None:
+            self._whole, self._columns = arrow_of(self._columns, self.schema), None
         if self._whole is None:
             assert self._reader is not None
             try:
@@ -102,8 +130,8 @@ class Table:
         """Batches to read. Of a stream this is the one reading, and the caller then calls `close`."""
         import pyarrow as pa
 
-        if self._whole is not None:
-            return pa.RecordBatchReader.from_batches(self._whole.schema, self._whole.to_batches())
+        if not self.is_stream:
+            return pa.RecordBatchReader.from_batches(self.schema, self.arrow().to_batches())
         assert self._reader is not None, "this stream was read already"
         reader, self._reader = self._reader, None
         return reader
@@ -116,5 +144,5 @@ class Table:
         return self.arrow().to_pandas()
 
     def __repr__(self) -> str:
-        size = "stream" if self._whole is None else f"{self._whole.num_rows} rows"
+        size = "stream" if self.is_stream else f"{self.num_rows} rows"
         return f"Table({size}: {', '.join(self.schema.names)})"

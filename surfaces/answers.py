@@ -42,6 +42,13 @@ class CallResult:
         whole: pa.Table = self.table.arrow()
         return whole
 
+    @property
+    def row_count(self) -> int | None:
+        """How many rows `rows` has."""
+        if self.page is not None:
+            return self.page.row_count
+        return None if self.table is None else self.table.num_rows
+
     def as_json(self) -> Json:
         """`{rows, row_count, truncated, total_rows, truncation_reason, next_cursor}`, or the value as JSON."""
         from ..engine.json_rows import json_rows, json_value

@@ -215,11 +215,10 @@ class Service:
                     trail=call.trail,
                     client=slot.lent(client),
                 )
-        rows = result.rows
-        call.rows = None if rows is None else rows.num_rows
-        if whole and rows is not None:
-            call.bytes = rows.nbytes
+        if whole and (rows := result.rows) is not None:
+            call.rows, call.bytes = rows.num_rows, rows.nbytes
             return Answer("", result)
+        call.rows = result.row_count
         return Answer(result.as_text(), result)
 
     def _end(self, call: ServedCall) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from ..base import Context
-from ..table import Table
+from ..table import Columns, Table, arrow_of
 from .columns import Column
 from .dsn import Dsn
 from .session import DESCRIBED_FOR_S, GRACE_S, Rows
@@ -42,11 +42,11 @@ class NotShortError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a query was found to be. `sql` is what is sent for it; without a schema it is not for us."""
+    """What a query was found to be. `sql` is what is sent for it; without the empty table it is not for us."""
 
     until: float
     sql: str = ""
-    schema: pa.Schema | None = None
+    empty: pa.Table | None = None
     values: tuple[Values, ...] = ()
 
 
@@ -73,17 +73,17 @@ class ShortAnswers:
     def learn(self, key: str, sql: str, found: Rows, count: int) -> None:
         """Keep what the ordinary way found: `sql` was sent for the query `key`, and `count` rows came."""
         values = tuple(_values(field.type) for field in found.schema)
-        fits = count <= SHORT and not found.open and self._dsn.tls in TLS and None not in values
+        fits = bool(values) and None not in values and count <= SHORT and not found.open and self._dsn.tls in TLS
         until = time.monotonic() + DESCRIBED_FOR_S
         plain = tuple(each for each in values if each is not None)
-        self._known[key] = Known(until, sql, found.schema, plain) if fits else Known(until)
+        self._known[key] = Known(until, sql, found.schema.empty_table(), plain) if fits else Known(until)
         self._known.move_to_end(key)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
     def knows(self, key: str) -> bool:
         known = self._known.get(key)
-        return known is not None and known.schema is not None and known.until > time.monotonic()
+        return known is not None and known.empty is not None and known.until > time.monotonic()
 
     async def read(self, key: str, values: Sequence[Any], context: Context, *, guarded: bool) -> Table | None:
         """The rows of the query `key`; None: read them the ordinary way.
@@ -92,35 +92,36 @@ class ShortAnswers:
         time limit. Raises BUDGET_EXCEEDED.
         """
         known = self._known.get(key)
-        if known is None or known.schema is None or known.until < time.monotonic():
+        if known is None or known.empty is None or known.until < time.monotonic():
             return None
-        table = await self._table(known, values, context, guarded)
-        if table is None:
+        columns = await self._columns_of(known, values, context, guarded)
+        if columns is None:
             self._known[key] = Known(known.until)
             return None
-        context.budget.spend_rows(table.num_rows)
-        size = table.get_total_buffer_size()  # as `nbytes`, for no slice, in a twentieth of its time
+        rows = len(columns[0])
+        size = sum(map(_size, columns))
+        context.budget.spend_rows(rows)
         context.budget.spend_bytes(size)
-        context.note("pulled", rows=table.num_rows, bytes=size)
-        return Table.whole(table)
+        context.note("pulled", rows=rows, bytes=size)
+        assert known.empty is not None
+        return Table.of_columns(columns, known.empty)
 
-    async def _table(self, known: Known, values: Sequence[Any], context: Context, guarded: bool) -> pa.Table | None:
+    async def _columns_of(self, known: Known, values: Sequence[Any], context: Context, guarded: bool) -> Columns | None:
         import asyncpg  # type: ignore[import-untyped]
         import pyarrow as pa
 
         try:
             async with context.pools.lease(self._key, self._open, _close) as lease:
                 try:
-                    rows = await lease.value.read(known.sql, values, guarded)
+                    rows, is_new = await lease.value.read(known.sql, values, guarded)
                 except BaseException:
                     lease.discard()
                     raise
-            columns = zip(*rows, strict=True) if rows else ((),) * len(known.values)
-            arrays = [
-                pa.array(read(column), field.type)
-                for read, column, field in zip(known.values, columns, known.schema or (), strict=True)
-            ]
-            return pa.Table.from_arrays(arrays, schema=known.schema)
+            found = zip(*rows, strict=True) if rows else ((),) * len(known.values)
+            columns = [read(column) for read, column in zip(known.values, found, strict=True)]
+            if is_new and known.empty is not None:
+                arrow_of(columns, known.empty.schema)  # the types of a prepared statement stay what they are
+            return columns
         except (NotShortError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, pa.ArrowException, ValueError):
             return None
 
@@ -155,8 +156,8 @@ class Connection:
         self._connection = connection
         self._prepared: dict[str, Any] = {}
 
-    async def read(self, sql: str, values: Sequence[Any], guarded: bool) -> list[Any]:
-        """At most SHORT rows. Raises NotShortError when there are more."""
+    async def read(self, sql: str, values: Sequence[Any], guarded: bool) -> tuple[list[Any], bool]:
+        """At most SHORT rows, and whether the statement was prepared for them. Raises NotShortError for more rows."""
         if guarded:
             await self._connection.execute("BEGIN READ ONLY")
             try:
@@ -165,8 +166,9 @@ class Connection:
                 await self._connection.execute("ROLLBACK")
         return await self._fetched(sql, values)
 
-    async def _fetched(self, sql: str, values: Sequence[Any]) -> list[Any]:
+    async def _fetched(self, sql: str, values: Sequence[Any]) -> tuple[list[Any], bool]:
         statement = self._prepared.get(sql)
+        is_new = statement is None
         if statement is None:
             if len(self._prepared) >= PREPARED:
                 self._prepared.clear()
@@ -177,7 +179,7 @@ class Connection:
         )
         if not is_complete:
             raise NotShortError
-        return list(rows)
+        return rows, is_new
 
     async def close(self) -> None:
         """Not by `terminate`, which would forget to cancel, at the server, a query that was cut off."""
@@ -197,6 +199,11 @@ def _values(kind: pa.DataType) -> Values | None:
         if getattr(pa.types, test)(kind):
             return values
     return None
+
+
+def _size(column: Sequence[Any]) -> int:
+    """About what the values take in Arrow."""
+    return 8 * len(column) + sum(len(value) for value in column if type(value) is str)
 
 
 def _plain(column: Sequence[Any]) -> Sequence[Any]:

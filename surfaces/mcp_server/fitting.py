@@ -13,8 +13,8 @@ import msgspec
 from mcp_types import ContentBlock, ResourceLink, TextContent
 
 from ...connectors.model import Tool
-from ...engine.results import Page
 from ...graphs.model import Json
+from ..answers import CallResult
 from ..served import Answer
 from ..service import CURSOR, pages
 
@@ -53,19 +53,21 @@ def fitted(answer: Answer, tool: Tool | None, arguments: Mapping[str, Any]) -> F
     if tool is None:
         return Fitted(text)
     limit = tool.result.max_bytes + SLACK
-    page = None if answer.result is None else answer.result.page
-    if page is None:
+    result = answer.result
+    if result is None or result.page is None:
         return Fitted(text) if len(text) <= limit else _preview(text, tool)
     if len(text) > limit:
         return _narrow_rows(text, tool)
-    if page.truncated:
-        return Fitted(f'{text[:-1]},"hint":{_encoded(narrowing(tool, page, arguments))}}}')
+    if result.page.truncated:
+        return Fitted(f'{text[:-1]},"hint":{_encoded(narrowing(tool, result, arguments))}}}')
     return Fitted(text)
 
 
-def narrowing(tool: Tool, page: Page, arguments: Mapping[str, Any]) -> str:
-    """What an agent can do about an answer that is not all there is."""
-    shown, total = page.table.num_rows, page.total_rows
+def narrowing(tool: Tool, result: CallResult, arguments: Mapping[str, Any]) -> str:
+    """What an agent can do about a page that is not all there is."""
+    page = result.page
+    assert page is not None
+    shown, total = page.row_count, page.total_rows
     of = f" of {total}" if total is not None else ""
     known = tool.input_schema.get("properties") or {}
     free = [name for name in known if arguments.get(name) is None and name != CURSOR][:MOST_NAMED]

@@ -37,8 +37,8 @@ def test_values_are_those_that_pyarrow_gives(name: str, data: st.DataObject) -> 
     whole = pa.array(column, kind)
     start = data.draw(st.integers(0, len(column)))
     part = whole.slice(start, data.draw(st.integers(0, len(column))))
-    three: Any = [whole, part, whole.slice(len(column))]
-    chunks = pa.chunked_array(three, kind)
+    arrow: Any = pa
+    chunks = arrow.chunked_array([whole, part, whole.slice(len(column))], kind)
     arrays: tuple[Any, ...] = (whole, part, chunks)
     for each in arrays:
         assert values_of(each) == each.to_pylist()
