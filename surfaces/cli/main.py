@@ -35,6 +35,7 @@ COMMANDS: Final = (
     Listed("plan", "plan", "Draw a tool's graph and what is pushed into its sources."),
     Listed("call", "call", "Call a tool or a skill; rows go to stdout."),
     Listed("serve", "serve", "Serve the connectors to agents: MCP over HTTP or stdio."),
+    Listed("connect", "connect", "Print or write the configuration of an agent's program."),
     Listed("run", "run", "Run a graph file, with progress per node."),
     Listed("eval", "eval", "Run a connector's eval cases."),
     Listed("save", "save", "Write rows of a file or of stdin into a save."),

@@ -32,6 +32,9 @@ CLIENTS = "claude-code, cursor, codex, vscode or gemini"
 @click.option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="A PEM certificate chain.")
 @click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its PEM key, without a passphrase.")
 @click.option("--tool-search", is_flag=True, help="Offer a tool to search for tools, in place of their whole list.")
+@click.option(
+    "-C", "--folder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The workspace, if not here."
+)
 def command(
     paths: tuple[Path, ...],
     host: str,
@@ -40,6 +43,7 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     tool_search: bool,
+    folder: Path | None,
 ) -> None:
     """Serve the connectors of PATH (files, folders or globs; else the workspace's) to agents, until Ctrl-C.
 
@@ -56,7 +60,7 @@ def command(
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key belong together.")
     log_to_stderr()
-    settings = load()
+    settings = load(folder)
     if tool_search:
         settings = settings.with_value("serve.tool_search", "on", "--tool-search")
     app = App(paths, settings=settings)
