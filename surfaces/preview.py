@@ -6,13 +6,13 @@ import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from ..connectors.discovery.columns import looks_secret_by_name, type_word
 from ..connectors.model import Connector, Source
 from ..graphs.errors import JackfieldError
 from ..graphs.model import Edge, Graph, Node
 from ..nodes.base import ROWS, SCAN
+from ..nodes.table import Table
+from .answers import CallResult
 from .served import Answer, Caller, ServedCall
 from .service import Service
 
@@ -38,13 +38,12 @@ async def preview(
 
 
 async def _preview(service: Service, call: ServedCall, owner: Connector, source: Source, rows: int) -> Answer:
-    from ..engine.json_rows import json_rows
-
     async with service.bulkheads.slot(owner.slug):
         run = await service.app.run(_graph(source, rows), {}, connector=owner, timeout_s=PATIENCE_S)
     table: pa.Table = run.values[ROWS].arrow().slice(0, rows)
     call.rows = table.num_rows
-    shown = [{name: _shown(name, value) for name, value in row.items()} for row in json_rows(table)]
+    found: Any = CallResult("preview", "READ", run, Table.whole(table)).as_json()
+    shown = [{name: _shown(name, value) for name, value in row.items()} for row in found["rows"]]
     columns = [{"name": field.name, "type": type_word(field.type)} for field in table.schema]
     body = {"columns": columns, "rows": shown, "row_count": len(shown)}
     return Answer.of(body)

@@ -13,7 +13,7 @@ from ...connectors.model import Connector
 from ..faults import not_found
 from ..signatures import as_mcp, signature, type_word
 from .failures import errors_as_json
-from .list import summary
+from .list import offered_names, summary
 from .target import locate
 
 WIDTH = 96
@@ -27,14 +27,14 @@ WIDTH = 96
 def command(connector: str, tool: str | None, format: str) -> None:
     """Show CONNECTOR (a slug or a file), or one TOOL of it."""
     errors_as_json(format != "text")
-    _, owner = locate(connector, tool)
+    app, owner = locate(connector, tool)
     if tool is not None and tool not in owner.tools and tool not in owner.skills:
         raise not_found("tool", tool, [*owner.tools, *owner.skills], f" in connector '{owner.slug}'")
     if format == "mcp":
         entries = [as_mcp(one) for one in owner.tools.values() if tool in (None, one.id)]
         click.echo(json.dumps(entries[0] if tool and entries else {"tools": entries}, ensure_ascii=False, indent=2))
     elif format == "json":
-        click.echo(json.dumps(summary(owner), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(summary(owner, offered_names(app.catalog.offer)), ensure_ascii=False, indent=2))
     else:
         click.echo("\n".join(_lines(owner, tool)))
 

@@ -8,11 +8,9 @@ from urllib.parse import parse_qs
 
 from mcp_types import Resource, ResourceTemplate
 
-from ...engine.kept_values import NAME as VALUE_NAME
-from ...engine.kept_values import ValueStore
 from ...nodes.base import Client
-from ...nodes.blocking import in_thread
 from ..app import App
+from ..kept_answers import KeptAnswers
 from ..served import Caller
 from ..whole_results import FORMATS, encoded, read, require_format
 from .answers import RESULT_URI
@@ -25,9 +23,9 @@ AS_TEXT: Final = ("json", "csv", "ndjson")
 class Results:
     """A result is read by whom it was given to, until its time is over. None is listed: answers link to theirs."""
 
-    def __init__(self, app: App, values: ValueStore) -> None:
+    def __init__(self, app: App, kept: KeptAnswers) -> None:
         self._app = app
-        self._values = values
+        self._kept = kept
 
     def resources(self) -> Iterable[Resource]:
         return ()
@@ -50,10 +48,8 @@ class Results:
             return None
         name, _, query = uri.removeprefix(RESULT_URI).partition("?")
         wanted = require_format(parse_qs(query).get("format", ["json"])[-1])
-        if VALUE_NAME.fullmatch(name):
-            return text_contents(
-                uri, await in_thread(lambda: self._values.read(name, caller.principal)), FORMATS["json"]
-            )
+        if self._kept.names(name):
+            return text_contents(uri, await self._kept.read(caller, name), FORMATS["json"])
         data = await encoded(await read(self._app, name, caller.principal), wanted)
         if wanted in AS_TEXT:
             return text_contents(uri, data.decode(), FORMATS[wanted])

@@ -11,7 +11,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp_types import PaginatedRequestParams, SetLevelRequestParams
 
-from ...engine.kept_values import ValueStore
+from ..kept_answers import KeptAnswers
 from ..service import Service
 from .bugs import told_by_id
 from .completion import Completions
@@ -64,11 +64,11 @@ class JackfieldServer(Server[Any]):
 def build(service: Service) -> JackfieldServer:
     """A server of what `service` offers, at whatever moment it is asked."""
     levels = LogLevels()
-    values = ValueStore(service.app.settings.state / "results", ttl_s=service.app.settings["result.ttl_s"])
-    tools = Tools(service, levels, values)
+    kept = KeptAnswers(service.app)
+    tools = Tools(service, levels, kept)
     prompts = Prompts(service, levels)
     skills = SkillFolders(service)
-    shelves = (Documents(), Connectors(service), skills, Results(service.app, values), Declared(service))
+    shelves = (Documents(), Connectors(service), skills, Results(service.app, kept), Declared(service))
     resources = Resources(shelves, levels)
     subscriptions = Subscriptions(service)
     server = JackfieldServer(

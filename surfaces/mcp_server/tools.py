@@ -21,10 +21,9 @@ from mcp_types import Tool as McpTool
 
 from ...connectors.model import Tool
 from ...connectors.offer import Offer, OfferedTool
-from ...engine.kept_values import ValueStore
 from ...graphs.errors import Code, JackfieldError
-from ...nodes.blocking import in_thread
 from ..faults import not_found
+from ..kept_answers import KeptAnswers
 from ..platform.serving import CATEGORY, Platform
 from ..platform.tool import PlatformTool
 from ..served import LOCAL, Answer, Caller, ServedCall
@@ -48,10 +47,10 @@ Keeping = Callable[[Caller, str], Awaitable[str]]
 class Tools:
     """The handlers of one server."""
 
-    def __init__(self, service: Service, levels: LogLevels, values: ValueStore) -> None:
+    def __init__(self, service: Service, levels: LogLevels, kept: KeptAnswers) -> None:
         self._service = service
         self._levels = levels
-        self._values = values
+        self.keep = kept.keep
         self._platform = Platform(service)
         self._held: dict[bool, _Listing] = {}
 
@@ -126,10 +125,6 @@ class Tools:
     async def _recorded(self, caller: Caller, params: CallToolRequestParams, work: Awaitable[Answer]) -> Answer:
         call = ServedCall(caller, params.name, params.arguments or {}, secrets.token_hex(8), category=CATEGORY)
         return await self._service.recorded(call, work)
-
-    async def keep(self, caller: Caller, text: str) -> str:
-        """Keep the whole of an answer that was cut; the name to read it by."""
-        return await in_thread(lambda: self._values.keep(text, caller.principal))
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """For the headers that repeat arguments (Mcp-Param): a tool's schema is the same for everyone."""

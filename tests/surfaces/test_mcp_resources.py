@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 from servers.http import HttpServer
 
 from jackfield.connectors.lint import lint
-from jackfield.engine.kept_values import ValueStore
 from jackfield.graphs.errors import Code, JackfieldError
+from jackfield.surfaces.kept_answers import KeptAnswers
 from jackfield.surfaces.mcp_server.result_shelf import Results
 from jackfield.surfaces.served import Caller
 
@@ -146,7 +146,7 @@ async def test_the_whole_of_a_paged_answer_is_read_in_each_format_by_its_own_cal
         assert pa.ipc.open_stream(blobs["arrow"]).read_all()["id"].to_pylist() == ids
         assert pq.read_table(io.BytesIO(blobs["parquet"]))["id"].to_pylist() == ids
         assert "parquet" in wrong.message
-        shelf = Results(server.service.app, ValueStore(tmp_path))
+        shelf = Results(server.service.app, KeptAnswers(server.service.app))
         assert await shelf.read(str(link.uri), Caller("local"))
         with pytest.raises(JackfieldError) as refused:
             await shelf.read(str(link.uri), Caller("somebody"))
