@@ -15,6 +15,7 @@ from .sqltext import Dialect, dialect_of, is_usable, quoted, relation
 MOST_TOOLS: Final = 25  # an agent chooses well among so many
 MOST_COLUMNS: Final = 24
 MOST_OF_OTHER: Final = 8
+MOST_FETCHED: Final = 100_000  # rows of a database that a drafted tool may fetch to join them elsewhere
 USUAL_ROWS: Final = 50
 MOST_ROWS: Final = 500
 MEASURES: Final = frozenset(
@@ -60,8 +61,8 @@ def listing(found: Found) -> Tool | None:
     chosen = filters_of(found, dialect, but=[str(argument["name"]) for argument in arguments])
     key = found.key
     sql = f"SELECT {_names(columns, dialect)} FROM {relation(found, dialect)}{_where(chosen)}"
-    if "limit_param" in found.source:
-        key = None  # in no order, so that the API can be asked for just so many
+    if "limit_param" in found.source or "pagination" in found.source:
+        key = None  # in the API's own order, so that no more pages are asked for than hold so many
     if key is not None and is_usable(key.name):
         sql += f" ORDER BY {quoted(key.name, dialect)}"
     many = plural(identifier(found.id))
@@ -137,6 +138,11 @@ def joined(join: Join) -> Tool | None:
             seen.add(name)
             columns.append(f"b.{quoted(column.name, join.dialect)} AS {quoted(name, join.dialect)}")
     chosen = filters_of(join.of, join.dialect, "a")
+    if is_far_and_large(join):
+        named = key_filter(join.of, join.column, join.dialect, "a")
+        if named is None:
+            return None
+        chosen = (named, *(one for one in chosen if one.name != named.name))
     key = join.of.key
     order = f" ORDER BY a.{quoted(key.name, join.dialect)}" if key is not None and is_usable(key.name) else ""
     return _tool(
@@ -152,7 +158,7 @@ def joined(join: Join) -> Tool | None:
 def counting_over(join: Join) -> Tool | None:
     """Counts of one source by what another says of it: orders by the country of their customer."""
     group = next((c for c in join.to.shown if _is_group(c) and c.name != join.target.name), None)
-    if group is None:
+    if group is None or is_far_and_large(join):
         return None
     many, other = plural(identifier(join.of.id)), thing_of(join.to)
     by = f"b.{quoted(group.name, join.dialect)}"
@@ -167,6 +173,11 @@ def counting_over(join: Join) -> Tool | None:
         [],
         join.of if join.dialect != "duckdb" else None,
     )
+
+
+def is_far_and_large(join: Join) -> bool:
+    """Whether a join fetches a table of very many rows out of its database: it is then narrowed to one reference."""
+    return join.dialect == "duckdb" and dialect_of(join.of) != "duckdb" and (join.of.rows or 0) > MOST_FETCHED
 
 
 def _joined(join: Join, how: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,24 @@ def test_tools_over_one_database_run_in_it_and_those_over_several_sources_do_not
     assert places["list_orders"] == "orders"
     assert places["list_orders_with_shop"] == "orders"
     assert places["list_shops_with_country"] is None
+
+
+def test_a_large_table_is_joined_elsewhere_by_one_reference_only() -> None:
+    orders = table("orders", ID, STATE, Column("customer_id", "int", native="int4"))
+    customers = rest("customers", ID, Column("country", "string", few=("NO", "DE")))
+    for rows, required in ((1_000, []), (5_000_000, ["customer_id"])):
+        tools = {str(tool["id"]): tool for tool in tools_of([replace(orders, rows=rows), customers])}
+        parameters = tools["list_orders_with_customer"]["parameters"]
+        assert [parameter["name"] for parameter in parameters if parameter["required"]] == required
+        assert ("count_orders_by_customer_country" in tools) is not bool(required)
+        text = text_for([replace(orders, rows=rows), customers])
+        assert lint(text, path=Path("connectors/shop.connector.json")) == ()
+
+
+def test_a_list_of_a_paged_api_leaves_it_its_order_so_that_the_first_page_is_enough() -> None:
+    paged = Found("pets", {"id": "pets", **REST, "pagination": {"strategy": "link_header"}}, (ID,))
+    assert "ORDER BY" not in tools_of([paged])[0]["sql"]
+    assert "ORDER BY id" in tools_of([rest("pets", ID)])[0]["sql"]
 
 
 def test_names_are_quoted_by_the_dialect_where_they_must_be() -> None:
