@@ -27,7 +27,8 @@ class Exporting:
 
 
 def provider(settings: Exporting) -> TracerProvider:
-    """A provider of its own, beside the process's. Raises CONFIG_INVALID where the extra is not installed."""
+    """A provider of its own, beside the process's. Raises CONFIG_INVALID for a wrong address, and without the extra."""
+    endpoint = _endpoint(settings.url)
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -43,7 +44,7 @@ def provider(settings: Exporting) -> TracerProvider:
         ) from None
     logging.getLogger(OTLPSpanExporter.__module__).addFilter(SELDOM)
     headers = {"authorization": f"Bearer {settings.token}"} if settings.token else None
-    exporter = OTLPSpanExporter(endpoint=_endpoint(settings.url), headers=headers, timeout=settings.timeout_s)
+    exporter = OTLPSpanExporter(endpoint=endpoint, headers=headers, timeout=settings.timeout_s)
     resource = Resource.create({"service.name": settings.service, "service.version": version("jackfield")})
     made = TracerProvider(
         resource=resource, sampler=ParentBased(TraceIdRatioBased(settings.share)), shutdown_on_exit=False
@@ -70,6 +71,14 @@ SELDOM: Final = _Seldom()
 
 
 def _endpoint(url: str) -> str:
+    """Raises CONFIG_INVALID for what is no address."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.rstrip("/").partition("/")
+    if scheme not in ("http", "https") or not host or "@" in host or host.isspace():
+        raise JackfieldError(
+            Code.CONFIG_INVALID,
+            "`telemetry.otlp_url` is no http:// or https:// address of a host, without user or password.",
+            "Write it such as http://127.0.0.1:4318; `telemetry.secret_key` names a token to send.",
+            {"key": "telemetry.otlp_url"},
+        )
     return f"{scheme}://{host}/{path}" if slash else f"{scheme}://{host}/v1/traces"
