@@ -7,6 +7,7 @@ where they are going to be deployed.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,8 +163,20 @@ def suites_for(draft: Draft, connector: Connector, given: str | None) -> list[Su
 
 
 def cases_target(connector: Connector, text: str) -> Path:
-    """The file that these cases are kept in beside the connector: the one that it names, else by its slug."""
-    if len(connector.evals) == 1 and "/" not in connector.evals[0]:
-        return connector.folder / connector.evals[0]
-    kind = "json" if text.lstrip()[:1] == "{" else "yaml"
-    return connector.folder / f"{connector.slug}.eval.{kind}"
+    """The file that these cases are kept in beside the connector: the one that it names, else by its slug.
+
+    Raises CONFIG_INVALID when it names another than one of its own: what is written there could be a connector.
+    """
+    if not connector.evals:
+        kind = "json" if text.lstrip()[:1] == "{" else "yaml"
+        return connector.folder / f"{connector.slug}.eval.{kind}"
+    own = re.compile(rf"(\./)?{connector.slug}(\.[a-z0-9-]+)?\.eval\.(json|ya?ml)")
+    name = next((name for name in connector.evals if own.fullmatch(name)), None)
+    if name is None:
+        raise JackfieldError(
+            Code.CONFIG_INVALID,
+            f"The connector keeps its cases in '{connector.evals[0]}', which these cannot be written to.",
+            f"Take `evals` out, or name '{connector.slug}.eval.json' there.",
+            {"evals": list(connector.evals)},
+        )
+    return connector.folder / name.removeprefix("./")

@@ -107,6 +107,15 @@ async def test_a_deployed_connector_is_live_before_the_answer_with_its_cases_bes
         assert again["evals"][0]["passed"] == 1
 
 
+async def test_cases_go_into_the_file_of_its_own_that_the_connector_names(tmp_path: Path) -> None:
+    async with workbench(tmp_path) as bench:
+        text = json.dumps({**json.loads(connector()), "evals": "zoo.main.eval.yaml"})
+        told = await bench("deploy-connector", text=text, eval="cases:\n  - {id: a, tool_id: list_animals}\n")
+        assert told["blocks"] == []
+        assert bench.files() == ["connectors/zoo.connector.json", "connectors/zoo.main.eval.yaml"]
+        assert (await bench("run-eval", connector="zoo"))["passed"]
+
+
 async def test_lint_errors_block_before_anything_is_called(tmp_path: Path) -> None:
     async with workbench(tmp_path) as bench:
         text = connector(tools=[tool("list_animals", "DELETE FROM animals")])

@@ -160,6 +160,19 @@ async def test_a_connector_that_saves_outside_of_its_folder_is_not_deployed(tmp_
             assert bench.files() == []
 
 
+@pytest.mark.parametrize("name", ["farm.connector.json", "farm.eval.json", "zoo.json", "./a/b"])
+async def test_cases_are_not_written_over_what_is_not_this_connectors_own(tmp_path: Path, name: str) -> None:
+    async with workbench(tmp_path) as bench:
+        farm = json.loads(connector("farm", prefix=True))
+        await bench("deploy-connector", text=json.dumps(farm))
+        text = json.dumps({**json.loads(connector()), "evals": name})
+        suite = json.dumps({**farm, "cases": [], "name": "Evil"})
+        refused = await bench.failed("deploy-connector", text=text, eval=suite)
+        assert refused.code is Code.CONFIG_INVALID
+        assert bench.files() == ["connectors/farm.connector.json"]
+        assert json.loads((tmp_path / "connectors/farm.connector.json").read_text()) == farm
+
+
 async def test_an_uploaded_file_is_read_by_a_connector_of_the_workspace(tmp_path: Path) -> None:
     async with workbench(tmp_path) as bench:
         path = (await bench("elliot_upload_file", file_name="regions.csv", content=CSV))["managed_path"]
