@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..graphs.findings import Finding, Place, Severity
-from .model import Connector, Skill, Tool
+from .model import Connector, Resource, Skill, Tool
 
 LONGEST: Final = 64
 HASH_LENGTH: Final = 8
@@ -53,6 +53,7 @@ def offer_of(connectors: Iterable[Connector]) -> Offer:
     """The offer of connectors that come sorted by path."""
     tools: dict[str, OfferedTool] = {}
     skills: dict[str, OfferedSkill] = {}
+    resources: dict[str, Resource] = {}
     findings: list[Finding] = []
     for connector in connectors:
         for tool in connector.tools.values():
@@ -71,6 +72,9 @@ def offer_of(connectors: Iterable[Connector]) -> Offer:
                 findings.append(_taken(connector, skill, name, skills[name].skill))
             else:
                 skills[name] = OfferedSkill(name, connector, skill)
+        for uri, resource in connector.resources.items():
+            if resources.setdefault(uri, resource) is not resource:
+                findings.append(_same_uri(connector, resource, resources[uri]))
     return Offer(tools, skills, tuple(findings))
 
 
@@ -123,4 +127,15 @@ def _taken(connector: Connector, part: Tool | Skill, name: str, holder: Tool | S
         Place(str(connector.path or ""), part.pointer),
         'Set "prefix": true in one of the two connectors, or give one another id.',
         subject=part.id,
+    )
+
+
+def _same_uri(connector: Connector, resource: Resource, holder: Resource) -> Finding:
+    return Finding(
+        "RESOURCE_URI_CONFLICT",
+        Severity.WARNING,
+        f"The URI '{resource.uri}' is one of connector '{holder.connector}', which stays in service; this is not read.",
+        Place(str(connector.path or ""), resource.pointer),
+        "Give one of them another URI, such as one that begins with the connector's slug.",
+        subject=resource.uri,
     )

@@ -34,6 +34,7 @@ CODES: Final[Mapping[str, LintCode]] = {
     "DUPLICATE_SLUG": LintCode(ERROR, None, "Another file has this slug"),
     "TOOL_NAME_CONFLICT": LintCode(WARNING, None, "Another connector offers agents a tool or skill of this name"),
     "TOOL_NAME_RESERVED": LintCode(ERROR, None, "The name is one that the platform uses itself"),
+    "RESOURCE_URI_CONFLICT": LintCode(WARNING, None, "Another connector has a resource of this URI"),
     "TOOL_NAME_CUT": LintCode(INFO, None, "The name is longer than clients take, and agents see it cut"),
     "SLUG_RESERVED": LintCode(ERROR, None, "The slug is one that the platform uses itself"),
     "VERSION_NOT_BUMPED": LintCode(WARNING, 1, "The contract changed under the same version"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from ...graphs.findings import Finding
 from .. import offer
 from ..model import Connector
 from ..text import FileText, read_file
 from .subject import Subject
+
+BETWEEN_CONNECTORS: Final = ("TOOL_NAME_CONFLICT", "RESOURCE_URI_CONFLICT")
 
 
 def names(subject: Subject) -> Iterator[Finding]:
@@ -34,9 +37,10 @@ def collisions(connectors: Iterable[Connector]) -> Iterator[Finding]:
     """Names of these connectors, which come sorted by path, that two of them offer."""
     files: dict[str, FileText | Finding] = {}
     for finding in offer.offer_of(connectors).findings:
-        if finding.code != "TOOL_NAME_CONFLICT":
+        if finding.code not in BETWEEN_CONNECTORS:
             continue
         file = files.setdefault(finding.place.file, read_file(Path(finding.place.file)))
         if isinstance(file, Finding):
             continue
-        yield replace(finding, place=file.place(f"{finding.place.pointer}/id"))
+        field = "/id" if finding.code == "TOOL_NAME_CONFLICT" else ""
+        yield replace(finding, place=file.place(f"{finding.place.pointer}{field}"))

@@ -72,6 +72,16 @@ def test_names_collide_over_formats_too(tmp_path: Path) -> None:
     assert [finding.code for finding in offer.findings] == ["TOOL_NAME_CONFLICT"]
 
 
+def test_of_two_resources_with_one_uri_the_first_is_read_and_the_other_is_a_finding(tmp_path: Path) -> None:
+    rules = {"uri": "shop://rules", "name": "Rules", "description": "The rules of the shop.", "text": "Pay."}
+    write(tmp_path, "a-shop", "list_rows", resources=[rules])
+    write(tmp_path, "b-shop", "list_more", resources=[rules])
+    (finding,) = lint_all(tmp_path).findings
+    assert (finding.code, Path(finding.place.file).name) == ("RESOURCE_URI_CONFLICT", "b-shop.connector.json")
+    assert finding.place.line
+    assert "'a-shop'" in finding.message
+
+
 @pytest.mark.parametrize("name", ["elliot_rows", "jackfield_rows", "plugin_rows", "elliot_upload_file"])
 def test_names_of_the_platform_are_an_error_and_are_not_offered(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, "zoo", name, "list_rows")
