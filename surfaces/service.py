@@ -83,8 +83,8 @@ class Service:
 
     async def refresh(self) -> None:
         """Look at the files now: what was just written is served when this returns."""
-        if await in_thread(self._watcher.refresh):
-            await self._adopt(self._watcher.catalog)
+        await in_thread(self._watcher.refresh)
+        await self._adopt(self._watcher.catalog)  # also where the follower saw the change first, and is yet to adopt it
 
     async def _adopt(self, catalog: Catalog) -> None:
         if catalog is self.app.catalog:
