@@ -171,6 +171,34 @@ async def test_what_was_deployed_is_called_by_the_very_next_request(tmp_path: Pa
         assert [row["name"] for row in (await agent("list_animals"))["rows"]] == ["Tom", "Rex"]
 
 
+async def test_each_of_many_versions_is_live_when_its_deployment_answers_while_calls_go_on(tmp_path: Path) -> None:
+    async with served(tmp_path, bare=True) as server, server.client("auto") as client:
+        agent = Agent(client)
+        assert (await agent("deploy-connector", text=connector()))["deployed"]
+        done = anyio.Event()
+        calls = 0
+
+        async def call_on() -> None:
+            nonlocal calls
+            async with server.client("auto") as other:
+                caller = Agent(other)
+                while not done.is_set():
+                    rows = (await caller("list_animals"))["rows"]
+                    assert [row["id"] for row in rows][:2] == [1, 2]
+                    calls += 1
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call_on)
+            for number in range(1, 31):
+                rows = [{"id": 1, "name": "Tom"}, {"id": 2, "name": "Rex"}, {"id": 3, "name": f"No {number}"}]
+                source = {"id": "animals", "type": "rows", "rows": rows}
+                told = await agent("deploy-connector", text=connector(version=f"1.0.{number}", sources=[source]))
+                assert told["blocks"] == []
+                assert (await agent("list_animals"))["rows"][2]["name"] == f"No {number}"
+            done.set()
+        assert calls > 0
+
+
 async def test_nobody_but_the_local_operator_sees_or_calls_the_platform_tools(tmp_path: Path) -> None:
     async with (
         served(tmp_path, bare=True, authenticate=lambda scope: "stranger") as server,
