@@ -93,7 +93,7 @@ class Connection(HttpToolsProtocol):
         self._head_bytes += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
+        super().on_header(name, value.rstrip(b" \t"))  # not of the value, says RFC 9110, and the parser leaves it
         self._head_bytes += len(name) + len(value)
 
     def on_headers_complete(self) -> None:

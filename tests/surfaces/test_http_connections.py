@@ -132,3 +132,10 @@ async def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
         assert [reply.json["status"] for reply in replies] == ["ok", "ready", "ok"]
         with anyio.fail_after(10):
             assert await reader.read() == b""  # and then it is idle, and closed
+
+
+@pytest.mark.anyio
+async def test_white_space_around_the_value_of_a_header_is_not_of_the_value(tmp_path: Path) -> None:
+    async with listening(zoo(tmp_path)) as here:
+        reply = await here.call("list_animals", {"species": "dog"}, mcp_name=" \t list_animals \t ")
+        assert reply.json["result"]["structuredContent"]["row_count"] == 1
