@@ -2,7 +2,8 @@
 
 Parts: `requirements` (the official conformance suite, each revision's frozen set, over the conformance bundle),
 `clients` (the official TypeScript clients, v1 and v2, both eras, HTTP and stdio), `inspector` (the MCP Inspector's
-command line, both eras). Exits with 1 when any of them fails.
+command line, both eras), `broken` (the suite over a bundle that lacks a tool, which has to fail). Exits with 1 when any
+of them fails.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import yaml
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -32,6 +36,10 @@ NODE: Final = MODULES / "node" / "bin" / "node"
 PACKAGES: Final = MODULES / "@modelcontextprotocol"
 JACKFIELD: Final = ROOT / ".venv" / "bin" / "jackfield"
 REVISIONS: Final = ("2025-11-25", "2026-07-28")
+SUITE: Final = PACKAGES / "conformance" / "dist" / "index.js"
+RAN: Final = re.compile(r"server-.+-\d{4}(-\d\d){2}T(\d\d-){3}\d{3}Z")  # the suite's folder of one scenario
+STAMP: Final = len("-2026-11-21T09-36-06-415Z")
+OF_EVERY_SCENARIO: Final = "wire-schema-valid"
 READY_S: Final = 30
 
 
@@ -144,7 +152,14 @@ class Upstream:
 def served(path: Path, folder: Path, variables: dict[str, str]) -> Iterator[str]:
     """`jackfield serve` over `path` on a free port; its MCP address."""
     command = [str(JACKFIELD), "serve", str(path), "--port", "0"]
-    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **variables}, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, **variables},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stderr is not None
     lines: list[str] = []
     ready = threading.Event()
@@ -182,18 +197,60 @@ def run(what: str, *command: str | Path, cwd: Path, expect: int = 0) -> tuple[st
 
 def requirements(folder: Path) -> Iterator[Failure]:
     """Each revision's frozen set of scenarios. What is excused stands, with its reason, in expected-failures.yml."""
-    suite = PACKAGES / "conformance" / "dist" / "index.js"
     for revision in REVISIONS:
-        with served(BUNDLE, folder, {"JACKFIELD_SERVE_CONFORMANCE": "1"}) as url:
-            more = ("--expected-failures", HERE / "expected-failures.yml")
+        results = folder / revision
+        with served(BUNDLE, folder, {}) as url:
+            more = ("--expected-failures", HERE / "expected-failures.yml", "--output-dir", results)
             output, failure = run(
                 f"requirements of {revision}",
-                *(NODE, suite, "server", "--url", url, "--requirements", revision, *more),
+                *(NODE, SUITE, "server", "--url", url, "--requirements", revision, *more),
                 cwd=folder,
             )
-        print("\n".join(f"       {line}" for line in output.splitlines() if line.startswith(("Total", "  ✗", "✗"))))
+        print("\n".join(f"       {line}" for line in output.splitlines() if line.startswith(("  ✗", "✗"))))
         if failure:
             yield failure
+        lacking = [scenario for scenario in required(revision) if not was_proved(results, scenario)]
+        print(f"       {len(required(revision)) - len(lacking)} of {len(required(revision))} required scenarios hold")
+        if lacking:
+            yield Failure(f"requirements of {revision}: without a passed check", "\n".join(lacking))
+
+
+def required(revision: str) -> list[str]:
+    """The scenarios that a server has to pass, by the suite's own frozen list."""
+    text = (PACKAGES / "conformance" / "requirements" / f"{revision}.yaml").read_text("utf-8")
+    scenarios: list[str] = yaml.safe_load(text)["server"]
+    return scenarios
+
+
+def was_proved(results: Path, scenario: str) -> bool:
+    """Whether it ran, and passed a check of its own: the suite also counts one as passed that checked nothing."""
+    found = [path for path in results.glob(f"server-{scenario}-*Z/checks.json") if RAN.fullmatch(path.parent.name)]
+    found = [path for path in found if path.parent.name[len("server-") : -STAMP] == scenario]
+    if len(found) != 1:
+        return False
+    checks = [check for check in json.loads(found[0].read_text("utf-8")) if check["id"] != OF_EVERY_SCENARIO]
+    statuses = {check["status"] for check in checks}
+    return "SUCCESS" in statuses and "FAILURE" not in statuses
+
+
+def broken(folder: Path) -> Iterator[Failure]:
+    """That the suite fails when something of the bundle is not there: else it would prove nothing."""
+    bundle = folder / "broken"
+    shutil.copytree(BUNDLE, bundle)
+    path = bundle / "conformance.connector.json"
+    document = json.loads(path.read_text("utf-8"))
+    document["tools"] = [tool for tool in document["tools"] if tool["id"] != "test_simple_text"]
+    path.write_text(json.dumps(document), "utf-8")
+    with served(bundle, folder, {}) as url:
+        for revision in REVISIONS:
+            results = folder / f"broken-{revision}"
+            command = (NODE, SUITE, "server", "--url", url, "--requirements", revision, "--output-dir", results)
+            _, failure = run(f"the suite of {revision} fails without a tool", *command, cwd=folder, expect=1)
+            if failure:
+                yield failure
+            lacking = [scenario for scenario in required(revision) if not was_proved(results, scenario)]
+            if lacking != ["tools-call-simple-text"]:
+                yield Failure(f"what fails of {revision} without a tool", "\n".join(lacking) or "nothing")
 
 
 def clients(folder: Path) -> Iterator[Failure]:
@@ -232,11 +289,12 @@ def inspector(folder: Path) -> Iterator[Failure]:
         ("--method", "resources/read", "--uri", "elliot://docs/error-codes"),
         ("--method", "prompts/list"),
         ("--method", "prompts/get", "--prompt-name", "explain_numbers", "--prompt-args", "parity=odd"),
-        ("--method", "skills/list", "--verify"),
     )
+    # Skills are an extension, and capabilities hold extensions from 2026-07-28 on: a handshake cannot declare them.
+    modern = (("--method", "skills/list", "--verify"),)
     with numbers(folder) as (path, _, variables), served(path, folder, variables) as url:
         for era in ("legacy", "modern"):
-            for words in asked:
+            for words in asked if era == "legacy" else asked + modern:
                 what = f"Inspector, {era}: {' '.join(words[1:])}"
                 _, failure = run(what, NODE, cli, "--cli", url, "--protocol-era", era, *words, cwd=folder)
                 if failure:
@@ -256,6 +314,7 @@ PARTS: Final[dict[str, Callable[[Path], Iterator[Failure]]]] = {
     "requirements": requirements,
     "clients": clients,
     "inspector": inspector,
+    "broken": broken,
 }
 
 
