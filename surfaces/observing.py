@@ -7,8 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..nodes.blocking import in_thread
+from .auditing import audit_folder
 from .feed import Feed
 from .measuring import Measuring, metrics_route
+from .replaying import last_calls
 from .sessions import Sessions
 from .tracing import traced
 
@@ -40,12 +43,15 @@ class Observing:
 
 @asynccontextmanager
 async def observed(service: Service) -> AsyncIterator[Observing]:
-    """Observers of the open `service` while the block lasts."""
+    """Observers of the open `service` while the block lasts. They begin with what the audit remembers."""
     found = Observing(service, Feed(service.app.secrets.redact), Sessions(), Measuring())
 
     async def changed(catalog: Catalog) -> None:
         found.feed.catalog_changed(len(catalog.connectors), len(catalog.offer.tools), len(catalog.findings))
 
+    for call in await in_thread(lambda: last_calls(audit_folder(service.app.settings))):
+        found.sessions.call_ended(call)
+        found.feed.call_ended(call)
     before = service.observers
     async with traced(service) as traces:
         first = () if traces is None else (traces,)

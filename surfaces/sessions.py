@@ -9,7 +9,7 @@
 | slow | took more than 3 s |
 | large_result | gave more than 500 tokens, at four bytes a token |
 
-They are kept in memory, the latest of them; the audit has every call.
+They are kept in memory, the latest of them, and begin with what the audit remembers.
 """
 
 from __future__ import annotations

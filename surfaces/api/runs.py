@@ -31,7 +31,9 @@ class RunTold(Told):
 @endpoint("GET", "/runs", tag="runs", summary="List the calls under way and those that ended last", query=Wanted,
           answer=RunList)  # fmt: skip
 async def list_runs(asked: Asked[Wanted, Nothing]) -> RunList:
-    """Of this process, in memory; the audit has every call. Others than the operator see their own."""
+    """The last 500, those of before a restart without their events; the audit has every call. Others than the operator
+    see their own.
+    """
     feed = asked.world.feed
     return RunList.model_validate(
         {"live": feed.live(asked.principal), "recent": feed.recent(asked.principal, asked.query.limit)}

@@ -50,7 +50,7 @@ class SessionDetail(SessionTold):
 
 @endpoint("GET", "/sessions", tag="sessions", summary="List the sessions", query=Wanted, answer=SessionList)
 async def list_sessions(asked: Asked[Wanted, Nothing]) -> SessionList:
-    """Of this process, the last used first. Others than the operator see their own."""
+    """The last used first. Others than the operator see their own."""
     found = asked.world.sessions.list(asked.principal)[: asked.query.limit]
     return SessionList(sessions=[SessionTold.model_validate(one.as_json()) for one in found])
 

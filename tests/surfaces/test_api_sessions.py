@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jackfield.graphs.errors import Code, JackfieldError
+from jackfield.surfaces.replaying import last_calls
 from jackfield.surfaces.served import Caller, ServedCall
 from jackfield.surfaces.sessions import Sessions
 
@@ -94,3 +95,34 @@ async def test_an_answer_of_more_than_500_tokens_is_large(tmp_path: Path) -> Non
     async with api(tmp_path) as served:
         await served.run("list_numbers")
         assert (await served.get("/sessions")).json()["sessions"][0]["signals"]["large_result"] == 1
+
+
+@pytest.mark.anyio
+async def test_a_restart_forgets_neither_sessions_nor_the_last_calls(tmp_path: Path) -> None:
+    zoo(tmp_path)
+    async with api(tmp_path) as served:
+        for species in ("cat", "cat", 3):
+            body = {"arguments": {"species": species}}
+            await served.post("/tools/list_animals/run", body, headers={"x-session-id": "mine"})
+        before = (await served.get("/sessions/mine")).json()
+        calls = (await served.get("/runs")).json()["recent"]
+    async with api(tmp_path) as served:
+        after = (await served.get("/sessions/mine")).json()
+        assert after["signals"] == before["signals"]
+        assert after["tools"] == before["tools"]
+        assert [call["run"] for call in after["latest"]] == [call["run"] for call in before["latest"]]
+        for old, new in zip(calls, (await served.get("/runs")).json()["recent"], strict=True):
+            for name in ("run", "name", "arguments", "state", "rows", "bytes", "session", "cached"):
+                assert old[name] == new[name]
+            assert old["at"] == pytest.approx(new["at"], abs=0.1)
+            assert (old["error"] or {}).get("code") == (new["error"] or {}).get("code")
+        await served.post("/tools/list_animals/run", headers={"x-session-id": "mine"})
+        latest = (await served.get("/sessions/mine")).json()["latest"]
+        assert (len(latest), latest[0]["signals"]) == (4, ["retry"])
+        assert len((await served.get("/audit")).json()["lines"]) == 4
+
+
+def test_lines_that_are_none_are_passed_over(tmp_path: Path) -> None:
+    assert last_calls(tmp_path / "nowhere") == []
+    (tmp_path / "audit.log").write_text('{"seq": 1}\n{"seq": 2, "tool": null}\nhalf of a li')
+    assert last_calls(tmp_path) == []
