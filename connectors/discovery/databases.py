@@ -21,7 +21,8 @@ QUERIES: Final[Mapping[Engine, Mapping[str, str]]] = {
     "postgres": {
         "tables": f"""SELECT n.nspname AS place, c.relname AS name, c.relkind AS kind, c.reltuples AS estimate
             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND {_PG_OWN} ORDER BY 1, 2 LIMIT {MOST_ROWS}""",
+            WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND NOT c.relispartition AND {_PG_OWN}
+            ORDER BY 1, 2 LIMIT {MOST_ROWS}""",
         "columns": f"""SELECT n.nspname AS place, c.relname AS name, a.attname AS column_name,
             a.attnotnull AS required, t.typname AS type
             FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -115,6 +115,8 @@ class Found:
             "source": dict(self.source),
             **self.facts,
         }
+        if self.about:
+            told["about"] = self.about
         if self.arguments:
             told["parameters"] = [argument.as_parameter() for argument in self.arguments]
         return told

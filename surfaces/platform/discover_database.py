@@ -29,10 +29,10 @@ async def discover_database(bench: Bench, engine: Engine, source: dict[str, Json
     Raises what connecting and reading raise; SCHEMA_NOT_FOUND for a table that is not there.
     """
     if "query" in source:
-        return [await _described(bench, engine, source, None, ())]
+        return [await _described(bench, engine, source, None)]
     facts = await _facts(bench, engine, source)
     if "table" in source:
-        return [await _described(bench, engine, source, _named(engine, str(source["table"]), facts), ())]
+        return [await _described(bench, engine, source, _named(engine, str(source["table"]), facts))]
     wanted = facts[:MOST_TABLES]
     taken: set[str] = set()
     found: list[Found] = []
@@ -40,7 +40,7 @@ async def discover_database(bench: Bench, engine: Engine, source: dict[str, Json
         name = _free(naming.identifier(one.name), taken)
         each = {**source, "id": name, "table": _address(engine, one)}
         try:
-            found.append(await _described(bench, engine, each, one, ()))
+            found.append(await _described(bench, engine, each, one))
         except JackfieldError as error:
             if error.code in (Code.SOURCE_UNREACHABLE, Code.AUTH_FAILED, Code.SOURCE_TIMEOUT):
                 raise
@@ -90,9 +90,7 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-async def _described(
-    bench: Bench, engine: Engine, source: dict[str, Json], facts: TableFacts | None, warnings: tuple[str, ...]
-) -> Found:
+async def _described(bench: Bench, engine: Engine, source: dict[str, Json], facts: TableFacts | None) -> Found:
     place = checked(bench, source)
     found = await sample(bench, place, SAMPLE)
     name = str(source["id"])
@@ -106,7 +104,7 @@ async def _described(
             table = ".".join(f'"{part}"' if engine == "postgres" else f"`{part}`" for part in (facts.place, facts.name))
             rows, is_exact = int((await asked(bench, place, f"SELECT count(*) AS n FROM {table}"))[0]["n"]), True
     facts_told: dict[str, Json] = {"is_view": True} if facts is not None and facts.is_view else {}
-    return Found(name, source, columns, rows, is_exact, warnings=warnings, facts=facts_told)
+    return Found(name, source, columns, rows, is_exact, facts=facts_told)
 
 
 def _known(rows: Any, name: str, facts: TableFacts) -> dict[str, Any]:

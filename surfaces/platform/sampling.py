@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ...connectors.discovery.columns import as_json
 from ...connectors.model import Source
-from ...graphs.model import Edge, Graph, Json, Node
+from ...graphs.model import Edge, Graph, Node
 from ...nodes.base import ROWS, SCAN
 from ...nodes.table import Table
 from ..probe import Reply
@@ -96,9 +95,3 @@ async def counted(bench: Bench, source: Source) -> int:
     run = await bench.app.run(graph, {}, folder=bench.connectors, timeout_s=PATIENCE_S)
     table: Table = run.values[ROWS]
     return int(table.to_pylist()[0]["n"])
-
-
-def first_row(rows: pa.Table) -> dict[str, Json]:
-    """The first row as JSON, without columns that are nested."""
-    row = rows.slice(0, 1).to_pylist()
-    return {name: as_json(value) for name, value in row[0].items() if value is not None} if row else {}
