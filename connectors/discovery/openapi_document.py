@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 from ...graphs.model import Json
 from .naming import variable
 
+REFERENCE: Final = re.compile(r"\{\{[^}]*\}\}")
 DEEPEST: Final = 30  # references that lead to references
 _YAML: Final = re.compile(r"\A\s*(#.*\n|---.*\n)*\s*[\"']?(openapi|swagger)[\"']?\s*:", re.IGNORECASE)
 
@@ -55,7 +56,7 @@ def server_of(document: Mapping[str, Any], address: str) -> str:
         host = str(document.get("host") or "")
         base = str(document.get("basePath") or "/")
         if not host:
-            return urljoin(address, base).rstrip("/")
+            return _joined(address, base)
         if not schemes and address.startswith("http://"):
             scheme = "http"
         return f"{scheme}://{host}{base}".rstrip("/")
@@ -66,6 +67,14 @@ def server_of(document: Mapping[str, Any], address: str) -> str:
     for name, held in (variables if isinstance(variables, Mapping) else {}).items():
         if isinstance(held, Mapping):
             url = url.replace(f"{{{name}}}", str(held.get("default", "")))
+    return _joined(address, url)
+
+
+def _joined(address: str, url: str) -> str:
+    """`url` against the document's address, which may begin with a variable that holds its host."""
+    variable_part = REFERENCE.match(address)
+    if variable_part is not None and "://" not in url:
+        return f"{variable_part[0]}/{url.strip('/')}".rstrip("/")
     return urljoin(address, url).rstrip("/")
 
 

@@ -212,6 +212,17 @@ def test_records_of_a_path_that_says_what_is_done_are_called_after_their_schema(
     assert [one.id for one in sources_of(renamed, ADDRESS, "shop")] == ["pets", "pets_find_by_tags", "pet_by_id"]
 
 
+def test_a_document_whose_host_is_a_variable_gives_sources_at_that_variable() -> None:
+    pets = sources_of(THREE, "{{ env:SHOP_API }}/docs/openapi.json", "shop", {"type": "bearer", "secret_key": "MINE"})[
+        0
+    ]
+    assert pets.source["url"] == "{{ env:SHOP_API }}/v1/pets"
+    assert pets.source["auth"]["secret_key"] == "MINE"
+    elsewhere = {**THREE, "servers": [{"url": "https://elsewhere.example.net"}], "security": []}
+    away = sources_of(elsewhere, "{{ env:SHOP_API }}/x", "shop", {"type": "bearer", "secret_key": "MINE"})[0]
+    assert (away.source["url"], "auth" in away.source) == ("https://elsewhere.example.net/pets", False)
+
+
 def test_yaml_is_read_and_what_has_no_records_is_told() -> None:
     document = from_yaml("openapi: 3.0.0\npaths:\n  /a:\n    get:\n      responses: {}\n")
     assert is_openapi(document)
