@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -61,6 +62,10 @@ def _value_texts(column: Sequence[Any]) -> Sequence[Any]:
         return column
     if kinds == {int} and min(column) >= -EXACT and max(column) <= EXACT:
         return column
+    if kinds == {Decimal}:
+        return [f'"{value:f}"' for value in column]
+    if kinds == {datetime}:
+        return [f'"{_iso(value)}"' for value in column]
     return [encode(_plain(value)).decode() for value in column]
 
 
@@ -68,10 +73,16 @@ def _plain(value: Any) -> Any:
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return value
-    if kind is datetime:
-        text: str = value.isoformat().removesuffix("+00:00")
-        return (text.rstrip("0") if value.microsecond else text) + ("Z" if value.tzinfo is not None else "")
-    return json_value(value)
+    return _iso(value) if kind is datetime else json_value(value)
+
+
+def _iso(value: datetime) -> str:
+    """Local time, or time in UTC, which is the zone of every table."""
+    if value.tzinfo is None:
+        text = value.isoformat()
+        return text.rstrip("0") if value.microsecond else text
+    text = value.isoformat()[:-6]
+    return f"{text.rstrip('0')}Z" if value.microsecond else f"{text}Z"
 
 
 def _texts(column: Any) -> list[Any]:

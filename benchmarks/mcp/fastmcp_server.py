@@ -35,13 +35,13 @@ async def fetched(sql: str, value: Any) -> list[dict[str, Any]]:
 @mcp.tool
 async def find_order(id: int) -> list[dict[str, Any]]:
     """Return one order by its number."""
-    return await fetched("SELECT id, status, amount::float8 AS amount, created_at FROM orders WHERE id = $1", id)
+    return await fetched("SELECT id, status, amount, created_at FROM orders WHERE id = $1", id)
 
 
 @mcp.tool
 async def page_orders(after: int) -> list[dict[str, Any]]:
     """Return a page of 1000 orders after a number."""
-    sql = "SELECT id, status, amount::float8 AS amount, created_at FROM orders WHERE id > $1 ORDER BY id LIMIT 1000"
+    sql = "SELECT id, status, amount, created_at FROM orders WHERE id > $1 ORDER BY id LIMIT 1000"
     return await fetched(sql, after)
 
 
@@ -49,7 +49,7 @@ async def page_orders(after: int) -> list[dict[str, Any]]:
 async def sum_orders(below: int) -> list[dict[str, Any]]:
     """Return count and sum of orders by status, of customers below a number."""
     sql = (
-        "SELECT status, count(*) AS orders, sum(amount)::float8 AS amount FROM orders"
+        "SELECT status, count(*) AS orders, sum(amount) AS amount FROM orders"
         " WHERE customer_id < $1 GROUP BY status ORDER BY status"
     )
     return await fetched(sql, below)
