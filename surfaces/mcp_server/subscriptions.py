@@ -49,8 +49,12 @@ class Subscriptions:
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """As middleware: every session passes here with its first message."""
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            self._sessions.setdefault(_connection(ctx), set())
+            self.watch(_connection(ctx))
         return await call_next(ctx)
+
+    def watch(self, connection: Connection) -> None:
+        """Tell this session of changes from now on, for as long as it is there."""
+        self._sessions.setdefault(connection, set())
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         subscribed = self._sessions.setdefault(_connection(ctx), set())
@@ -91,8 +95,9 @@ def _connection(ctx: Context) -> Connection:
 
 
 async def _tell(connection: Connection, events: tuple[ServerEvent, ...], subscribed: frozenset[str]) -> None:
+    if not connection.initialized.is_set():
+        return  # it has listed nothing yet
     with anyio.move_on_after(PATIENCE_S):
-        await connection.initialized.wait()
         for event in events:
             match event:
                 case ToolsListChanged():

@@ -10,7 +10,10 @@ import anyio
 import mcp_types
 import pytest
 from mcp.client import Client
+from mcp.server.connection import Connection
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
+
+from jackfield.surfaces.mcp_server.subscriptions import Subscriptions
 
 from .serving import ERAS, LIST_ANIMALS, REPORT, SOURCE, connector, served, zoo
 
@@ -162,3 +165,37 @@ async def test_calls_go_on_while_the_file_is_edited_and_answer_from_one_version_
     assert seen[-1] == 5
     assert heard.said.count("tools") == 5
     assert len(server.calls) == 151
+
+
+class Stuck:
+    """The way to a client that has stopped reading."""
+
+    def __init__(self) -> None:
+        self.tried = 0
+
+    async def send_raw_request(self, method: str, params: Any, opts: Any = None) -> dict[str, Any]:
+        raise AssertionError("nobody is asked anything")
+
+    async def notify(self, method: str, params: Any, opts: Any = None) -> None:
+        self.tried += 1
+        await anyio.sleep_forever()
+
+
+async def test_a_session_that_does_not_read_keeps_the_others_and_the_catalog_from_nothing(tmp_path: Path) -> None:
+    stuck = Stuck()
+    heard = Heard()
+    async with served(zoo(tmp_path)) as server:
+        connection = Connection.for_loop(stuck)
+        connection.initialized.set()
+        subscriptions = Subscriptions(server.service)
+        subscriptions.watch(connection)
+        async with server.client("legacy", message_handler=heard.handler) as client:
+            await client.list_tools()
+            edit(tmp_path, 1)
+            await server.service.refresh()
+            await heard.until("tools", 1)
+            edit(tmp_path, 2)
+            await server.service.refresh()
+            await heard.until("tools", 2)
+            assert "list_animals_2" in server.service.offer.tools
+    assert stuck.tried == 2
