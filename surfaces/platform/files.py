@@ -14,7 +14,7 @@ from typing import Final
 
 from ...graphs.errors import Code, JackfieldError
 from ...nodes.files.confine import Located, folder_of
-from ...nodes.saves.atomic import temporary
+from ...nodes.saves.atomic import SUFFIX, temporary
 from ..app import UPLOADS
 from ..faults import unwritable
 from .bench import CONNECTORS
@@ -105,6 +105,9 @@ def _refuse_link(place: Located, folder: int) -> None:
 @contextmanager
 def _beside(place: Located, folder: int, content: bytes) -> Iterator[str]:
     """The content under a name of its own in the same folder, on disk; gone at the end."""
+    for left in os.listdir(folder):  # by a process that was killed
+        if left.startswith(f".{place.name[:80]}.") and left.endswith(SUFFIX):
+            os.unlink(left, dir_fd=folder)
     name = temporary(place.name)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, 0o644, dir_fd=folder)

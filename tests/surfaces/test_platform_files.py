@@ -78,6 +78,15 @@ async def test_a_file_larger_than_the_setting_allows_is_refused(tmp_path: Path) 
         assert bench.files() == ["uploads/a.csv"]
 
 
+async def test_what_a_killed_process_left_of_a_file_goes_when_it_is_written_again(tmp_path: Path) -> None:
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / ".a.csv.0123abcd.jackfield-tmp").write_text("ha")
+    (tmp_path / "uploads" / ".b.csv.0123abcd.jackfield-tmp").write_text("ha")
+    async with workbench(tmp_path) as bench:
+        await bench("elliot_upload_file", file_name="a.csv", content="a\n1\n")
+        assert bench.files() == ["uploads/.b.csv.0123abcd.jackfield-tmp", "uploads/a.csv"]
+
+
 async def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
