@@ -20,6 +20,7 @@ from ..engine.events import Event, Trail
 from ..graphs.errors import JackfieldError
 from ..nodes.secrets import HIDDEN
 from ..nodes.secrets import redacted as redacted_text
+from .facts import NodeFacts, by_node
 from .faults import redacted, redacted_json
 from .served import LOCAL, Caller, ServedCall
 from .watchers import FeedEvent, Watch, may_see
@@ -58,6 +59,12 @@ class Ended(NamedTuple):
     cached: bool | None
     pushed: int | None
     error: JackfieldError | None
+
+
+class SeenRun(NamedTuple):
+    call: dict[str, Any]
+    events: list[dict[str, Any]]
+    nodes: dict[str, NodeFacts]
 
 
 class Feed:
@@ -111,8 +118,8 @@ class Feed:
         seen = (one for one in reversed(self._recent.values()) if may_see(principal, one.begun.caller.principal))
         return [self._over(one) for one in islice(seen, most)]
 
-    def run(self, run: str, principal: str = LOCAL) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
-        """A call and the events of its run so far; None for a run that is not, or not any more, remembered."""
+    def run(self, run: str, principal: str = LOCAL) -> SeenRun | None:
+        """A call, the events of its run so far and what its nodes came to; None for one that is not remembered."""
         live, ended = self._live.get(run), self._recent.get(run)
         if live is not None:
             begun, trail = live[1], live[0].trail
@@ -125,7 +132,7 @@ class Feed:
         if not may_see(principal, begun.caller.principal):
             return None
         events = () if trail is None else trail.events()[-MOST_SHOWN:]
-        return shown, list(map(self._cleaner(begun), events))
+        return SeenRun(shown, list(map(self._cleaner(begun), events)), by_node(events))
 
     def watch(self, principal: str, *, nodes: bool = True, after: str = "") -> Watch:
         """Begin to listen. `after` is the id of the last event that was seen: what came since then is given first."""

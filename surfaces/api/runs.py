@@ -21,8 +21,21 @@ class RunList(Told):
     recent: list[CallTold] = Field(description="Ended, the newest first")
 
 
+class NodeTold(Told):
+    """What the firings of one node came to."""
+
+    firings: int
+    seconds: float
+    rows: int | None
+    bytes: int | None
+    requests: int | None = Field(description="HTTP requests to its source")
+    cached: bool
+    failed: bool
+
+
 class RunTold(Told):
     call: CallTold
+    nodes: dict[str, NodeTold] = Field(description="By node, in the order in which they were first heard of")
     events: list[dict[str, Any]] = Field(
         description="`{at, run, node, kind, …}` in order; nodes are `started`, `pulled`, `finished`, `failed` …"
     )
@@ -50,8 +63,9 @@ async def get_run(asked: Asked[Nothing, Nothing]) -> RunTold:
             f"The run '{asked.path['run'][:40]}' is not remembered.",
             f"The last {RECENT} are; the audit has a line of every call.",
         )
-    call, events = found
-    return RunTold.model_validate({"call": call, "events": events})
+    names = NodeTold.model_fields
+    nodes = {node: {name: getattr(facts, name) for name in names} for node, facts in found.nodes.items()}
+    return RunTold.model_validate({"call": found.call, "nodes": nodes, "events": found.events})
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (list_runs, get_run)

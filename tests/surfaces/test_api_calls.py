@@ -105,6 +105,8 @@ async def test_a_call_has_one_audit_line_and_is_remembered_with_the_events_of_it
         kinds = [event["kind"] for event in found["events"]]
         assert (kinds[0], kinds[-1]) == ("run_started", "run_finished")
         assert {event["node"] for event in found["events"] if event["kind"] == "finished"} >= {"animals", "sql"}
+        assert (found["nodes"]["sql"]["rows"], found["nodes"]["sql"]["firings"]) == (2, 1)
+        assert (found["nodes"]["animals"]["rows"], found["nodes"]["animals"]["cached"]) == (3, True)
         failed = (await served.get("/runs")).json()["recent"][0]
         assert (failed["state"], failed["error"]["code"]) == ("failed", "VALIDATION_INVALID_PARAMS")
         events = (await served.get(f"/runs/{failed['run']}")).json()["events"]

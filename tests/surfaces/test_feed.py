@@ -68,16 +68,16 @@ def test_events_of_runs_are_bounded_together(monkeypatch: pytest.MonkeyPatch) ->
     feed = Feed(as_it_is)
     for number in range(5):
         feed.call_ended(called(feed, f"run{number}", events=4))
-    kept = [len(found[1]) for number in range(5) if (found := feed.run(f"run{number}")) is not None]
+    kept = [len(found.events) for number in range(5) if (found := feed.run(f"run{number}")) is not None]
     assert kept == [0, 0, 0, 4, 4]
     feed.call_ended(called(feed, "long", events=11))
     found = feed.run("long")
     assert found is not None
-    assert found[1] == []
+    assert found.events == []
     feed.call_ended(called(feed, "next", events=4))
     after = feed.run("next")
     assert after is not None
-    assert len(after[1]) == 4
+    assert len(after.events) == 4
 
 
 def test_what_a_feed_remembers_is_bounded(tmp_path: Path) -> None:
