@@ -6,6 +6,7 @@ The command line, the Python API and every server stand on `App.call`; nothing b
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -363,8 +364,13 @@ def engine_settings(settings: Settings) -> EngineSettings:
     from ..engine.engine import Settings as EngineSettings
     from ..engine.tables import TableSettings
 
-    tables = TableSettings(memory_limit=settings["sql.memory"], threads=settings["sql.threads"] or None)
+    tables = TableSettings(memory_limit=settings["sql.memory"], threads=settings["sql.threads"] or usable_cores())
     return EngineSettings(max_rows=settings["call.max_rows"], max_bytes=settings["call.max_bytes"], tables=tables)
+
+
+def usable_cores() -> int:
+    """Those that this process may run on: DuckDB asks for all of the machine's, and their threads get in their way."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def model_kinds(settings: Settings) -> tuple[NodeType[Any], ...]:
