@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from ...connectors.discovery import naming
+from ...connectors.discovery.columns import columns_of
 from ...connectors.discovery.found import Found
 from ...connectors.drafting.document import FIRST, cases_of, document_of, next_version, text_of
 from ...connectors.drafting.tools import tools_of
@@ -19,10 +20,11 @@ from ...graphs.findings import Finding
 from ...graphs.model import Json
 from . import files
 from .bench import CONNECTORS, DRAFTS, Bench
-from .configuration import KINDS, native_source
+from .configuration import KINDS, checked, native_source
 from .discover import found_in
 from .drafts import Draft, cases_file, draft_file, encoded
 from .lint import LINT_ANSWER, linted, report
+from .sampling import sample
 from .tool import PlatformTool, answer_of, hints, object_of
 
 MORE: Final = ("skills", "saves")
@@ -72,7 +74,7 @@ async def sources_of(bench: Bench, given: Sequence[Any], principal: str, *, look
     Raises SCHEMA_NOT_FOUND, VALIDATION_INVALID_PARAMS, and what looking raises.
     """
     found: list[Found] = []
-    for index, item in enumerate(given):
+    for index, item in enumerate(_unwrapped(given)):
         if isinstance(item, str):
             found.append(bench.recall(principal, item))
         elif isinstance(item, Mapping):
@@ -87,6 +89,17 @@ async def sources_of(bench: Bench, given: Sequence[Any], principal: str, *, look
     return found
 
 
+def _unwrapped(given: Sequence[Any]) -> Iterator[Any]:
+    """The items, and of whole answers of a discovery the source objects in them."""
+    for item in given:
+        if isinstance(item, Mapping) and "source_id" in item and "type" not in item:
+            tables = item.get("tables")
+            inner = tables if isinstance(tables, list) and tables else [item.get("source")]
+            yield from (one.get("source") if isinstance(one, Mapping) and "source" in one else one for one in inner)
+        else:
+            yield item
+
+
 async def _of_object(bench: Bench, item: Mapping[str, Any], index: int, principal: str, look: bool) -> list[Found]:
     kind = item.get("type")
     if not isinstance(kind, str) or not isinstance(item.get("id"), str):
@@ -94,6 +107,9 @@ async def _of_object(bench: Bench, item: Mapping[str, Any], index: int, principa
     known = bench.known(principal, item["id"])
     if known is not None and all(known.source.get(field) == item.get(field) for field in PLACE):
         return [replace(known, source=dict(item))]
+    if look and kind == "rows":
+        rows = (await sample(bench, checked(bench, item))).rows
+        return [Found(item["id"], dict(item), columns_of(rows, item["id"]), rows.num_rows, True)]
     if not look or kind not in KINDS:
         return [Found(item["id"], dict(item))]
     source = {**native_source(kind, item, item["id"]), "id": item["id"]}

@@ -259,6 +259,15 @@ async def test_a_text_that_is_deployed_takes_the_older_draft_of_its_slug_away_an
         assert bench.app.connector("zoo").version == "1.1.0"
 
 
+async def test_rows_in_the_connector_itself_get_tools_too(tmp_path: Path) -> None:
+    source = json.loads(connector())["sources"][0]
+    async with workbench(tmp_path) as bench:
+        built = await bench("build-connector", name="Zoo", sources=[source])
+        assert [one["id"] for one in built["tools"]] == ["list_animals", "get_animal"]
+        assert (await bench("deploy-connector", connector="zoo"))["blocks"] == []
+        assert await bench.rows("zoo", "get_animal", animal_id=2) == [{"id": 2, "name": "Rex"}]
+
+
 async def test_building_again_raises_the_version_by_what_changed(tmp_path: Path) -> None:
     source = json.loads(connector())["sources"][0]
 

@@ -368,6 +368,8 @@ async def test_a_source_that_an_agent_changed_keeps_what_was_found_of_it(tmp_pat
             built = await bench("build-connector", name="Pets", sources=[source])
             assert len(server.requests) == asked
             assert json.loads(built["text"])["sources"] == [source]
+            whole = await bench("build-connector", name="Pets", sources=[found])
+            assert json.loads(whole["text"])["sources"] == [found["source"]]
             moved = {**source, "url": f"{server.url}/pets?x=1"}
             await bench("build-connector", name="Pets", sources=[moved])
             assert len(server.requests) > asked

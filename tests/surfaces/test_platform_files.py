@@ -160,7 +160,8 @@ async def test_a_connector_that_saves_outside_of_its_folder_is_not_deployed(tmp_
         "parameters": [],
         "save": {"to": "out"},
     }
-    for path in ("../jackfield.toml", "../.jackfield/x.csv", "/tmp/x.csv"):
+    outside = ("../jackfield.toml", "../.jackfield/x.csv", "/tmp/x.csv", "../uploads/../x.csv", "../uploads//tmp/x.csv")
+    for path in outside:
         save = {"id": "out", "type": "csv", "path": path}
         text = json.dumps({**json.loads(connector()), "tools": [write], "saves": [save]})
         async with workbench(tmp_path) as bench:
