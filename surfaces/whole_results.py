@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..engine.results import Page
     from .app import App
 
-__all__ = ["FORMATS", "Whole", "accepted", "as_json", "chunks", "read", "require_format", "result_id", "written"]
-
 FORMATS: Final[Mapping[str, str]] = {
     "json": "application/json",
     "csv": "text/csv",

@@ -25,10 +25,10 @@ FAILURES: Final = (
     Code.TYPE_MISMATCH, Code.QUERY_TIMEOUT, Code.BUDGET_EXCEEDED, Code.OVERLOADED, Code.OUTCOME_UNKNOWN,
     Code.AUDIT_UNAVAILABLE, Code.CANCELLED,
 )  # fmt: skip
-SESSION: Final = "x-session-id"
+SESSION: Final = "X-Session-Id"
 LONGEST: Final = 200
-RESULT_HEADER: Final = "x-result-id"
-RUN_HEADER: Final = "x-run-id"
+RESULT_HEADER: Final = "X-Result-Id"
+RUN_HEADER: Final = "X-Run-Id"
 _SALT: Final = secrets.token_bytes(16)
 ROWS: Final = tuple(
     Other(media, {"type": "string", **({} if name in ("csv", "ndjson") else {"contentMediaType": media})})

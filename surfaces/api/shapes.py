@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -12,7 +12,6 @@ from ...graphs.findings import Finding
 from .endpoint import Told
 
 Json = dict[str, Any]
-Accepted = Mapping[str, Any]
 
 
 class Error(Told):
