@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ import yaml
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from servers.http import HttpServer, Seen  # noqa: E402
+from servers.walked_world import world  # noqa: E402
 
 HERE: Final = Path(__file__).parent
 BUNDLE: Final = ROOT / "examples" / "conformance"
@@ -37,8 +37,6 @@ PACKAGES: Final = MODULES / "@modelcontextprotocol"
 JACKFIELD: Final = ROOT / ".venv" / "bin" / "jackfield"
 REVISIONS: Final = ("2025-11-25", "2026-07-28")
 SUITE: Final = PACKAGES / "conformance" / "dist" / "index.js"
-RAN: Final = re.compile(r"server-.+-\d{4}(-\d\d){2}T(\d\d-){3}\d{3}Z")  # the suite's folder of one scenario
-STAMP: Final = len("-2026-11-21T09-36-06-415Z")
 OF_EVERY_SCENARIO: Final = "wire-schema-valid"
 READY_S: Final = 30
 
@@ -49,109 +47,10 @@ class Failure:
     output: str
 
 
-def numbers_connector() -> dict[str, Any]:
-    """Tools enough for two pages of a list, rows enough for two of an answer, and an upstream that never answers."""
-    parity = {
-        "name": "parity",
-        "type": "string",
-        "description": "Which numbers to return, exactly",
-        "enum": ["even", "odd"],
-        "required": False,
-    }
-    rows = [{"n": n, "parity": "odd" if n % 2 else "even"} for n in range(120)]
-    base = {"category": "READ", "parameters": []}
-    few = [
-        {
-            **base,
-            "id": f"number_tool_{n}",
-            "name": f"Number {n}",
-            "description": f"Return a number, which is {n}.",
-            "sql": f"SELECT n FROM numbers WHERE n = {n}",
-        }
-        for n in range(120)
-    ]
-    return {
-        "name": "Numbers",
-        "slug": "numbers",
-        "version": "1.0.0",
-        "sources": [
-            {"id": "numbers", "type": "rows", "rows": rows},
-            {"id": "never", "type": "rest", "url": "{{ env:WALK_UPSTREAM }}/never", "schema": {"n": "int"}},
-            {
-                "id": "paged",
-                "type": "rest",
-                "url": "{{ env:WALK_UPSTREAM }}/paged",
-                "data_path": "items",
-                "pagination": {"strategy": "page", "page_param": "page", "size_param": "size", "page_size": 10},
-                "cache_ttl_s": 0,
-            },
-        ],
-        "tools": [
-            {
-                **base,
-                "id": "list_numbers",
-                "name": "List numbers",
-                "description": "Return the numbers, all or those of one parity, in order.",
-                "sql": "SELECT n, parity FROM numbers WHERE (:parity IS NULL OR parity = :parity) ORDER BY n LIMIT 1000",
-                "parameters": [parity],
-            },
-            {
-                **base,
-                "id": "number_pages",
-                "name": "Number pages",
-                "description": "Return numbers that come in pages from elsewhere.",
-                "sql": "SELECT n FROM paged LIMIT 1000",
-            },
-            {
-                **base,
-                "id": "wait_for_upstream",
-                "name": "Wait",
-                "description": "Return numbers of an upstream that never answers.",
-                "sql": "SELECT n FROM never LIMIT 10",
-                "timeout_s": 120,
-            },
-            *few,
-        ],
-        "skills": [
-            {
-                "id": "explain_numbers",
-                "name": "Explain numbers",
-                "description": "Explain what the numbers of one parity have in common.",
-                "tool_ids": ["list_numbers"],
-                "prompt_template": "Call list_numbers for the {{skill.input.parity}} numbers and explain them.",
-                "parameters": [{**parity, "required": True}],
-            }
-        ],
-    }
-
-
-class Upstream:
-    """Counts the calls that hang, and those that were let go again."""
-
-    def __init__(self) -> None:
-        self.hung = 0
-        self.released = 0
-        routes = {"/never": self._never, "/paged": self._paged, "/counted": self._counted}
-        self.server = HttpServer(routes)
-
-    async def _never(self, seen: Seen) -> Any:
-        self.hung += 1
-        await seen.disconnected()
-        self.released += 1
-        return {}
-
-    def _paged(self, seen: Seen) -> Any:
-        page = int(seen.query.get("page", "1"))
-        return {"items": [{"n": page * 10 + n} for n in range(10 if page < 6 else 0)]}
-
-    def _counted(self, seen: Seen) -> Any:
-        return {"hung": self.hung, "released": self.released}
-
-
 @contextmanager
-def served(path: Path, folder: Path, variables: dict[str, str]) -> Iterator[str]:
-    """`jackfield serve` over `path` on a free port; its MCP address."""
-    command = [str(JACKFIELD), "serve", str(path), "--port", "0"]
+def served(paths: Sequence[Path], folder: Path, variables: Mapping[str, str]) -> Iterator[str]:
+    """`jackfield serve` over `paths` on a free port; its MCP address."""
+    command = [str(JACKFIELD), "serve", *map(str, paths), "--port", "0"]
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -189,17 +88,16 @@ def served(path: Path, folder: Path, variables: dict[str, str]) -> Iterator[str]
 
 def run(what: str, *command: str | Path, cwd: Path, expect: int = 0) -> tuple[str, Failure | None]:
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=600)
-    output = done.stdout + done.stderr
     failed = done.returncode != expect
     print(f"{'FAILED' if failed else 'ok    '} {what}", flush=True)
-    return output, Failure(what, output) if failed else None
+    return done.stdout, Failure(what, done.stdout + done.stderr) if failed else None
 
 
 def requirements(folder: Path) -> Iterator[Failure]:
     """Each revision's frozen set of scenarios. What is excused stands, with its reason, in expected-failures.yml."""
     for revision in REVISIONS:
         results = folder / revision
-        with served(BUNDLE, folder, {}) as url:
+        with served([BUNDLE], folder, {}) as url:
             more = ("--expected-failures", HERE / "expected-failures.yml", "--output-dir", results)
             output, failure = run(
                 f"requirements of {revision}",
@@ -224,13 +122,17 @@ def required(revision: str) -> list[str]:
 
 def was_proved(results: Path, scenario: str) -> bool:
     """Whether it ran, and passed a check of its own: the suite also counts one as passed that checked nothing."""
-    found = [path for path in results.glob(f"server-{scenario}-*Z/checks.json") if RAN.fullmatch(path.parent.name)]
-    found = [path for path in found if path.parent.name[len("server-") : -STAMP] == scenario]
+    found = [path for path in results.glob("server-*/checks.json") if _scenario(path.parent) == scenario]
     if len(found) != 1:
         return False
     checks = [check for check in json.loads(found[0].read_text("utf-8")) if check["id"] != OF_EVERY_SCENARIO]
     statuses = {check["status"] for check in checks}
     return "SUCCESS" in statuses and "FAILURE" not in statuses
+
+
+def _scenario(results: Path) -> str:
+    """Which scenario left this folder: the suite adds when it ran."""
+    return results.name[len("server-") : -len("-2026-11-21T09-36-06-415Z")]
 
 
 def broken(folder: Path) -> Iterator[Failure]:
@@ -241,7 +143,7 @@ def broken(folder: Path) -> Iterator[Failure]:
     document = json.loads(path.read_text("utf-8"))
     document["tools"] = [tool for tool in document["tools"] if tool["id"] != "test_simple_text"]
     path.write_text(json.dumps(document), "utf-8")
-    with served(bundle, folder, {}) as url:
+    with served([bundle], folder, {}) as url:
         for revision in REVISIONS:
             results = folder / f"broken-{revision}"
             command = (NODE, SUITE, "server", "--url", url, "--requirements", revision, "--output-dir", results)
@@ -257,14 +159,14 @@ def clients(folder: Path) -> Iterator[Failure]:
     """The walk of an agent, by each official TypeScript client in each era that it speaks."""
     for sdk, era in (("v1", "handshake"), ("v2", "handshake"), ("v2", "stateless")):
         for transport in ("http", "stdio"):
-            with numbers(folder) as (path, upstream, variables):
-                target: dict[str, Any] = {"edited": str(path), "upstream": upstream}
+            with world(folder) as here:
+                target: dict[str, Any] = {"edited": str(here.edited), "upstream": here.upstream}
                 if transport == "http":
-                    with served(path, folder, variables) as url:
+                    with served(here.paths, folder, here.variables) as url:
                         yield from walked(sdk, era, transport, {**target, "url": url}, folder)
                 else:
-                    arguments = ["serve", str(path), "--stdio"]
-                    local = {"command": str(JACKFIELD), "args": arguments, "cwd": str(folder), "env": variables}
+                    arguments = ["serve", *map(str, here.paths), "--stdio"]
+                    local = {"command": str(JACKFIELD), "args": arguments, "cwd": str(folder), "env": here.variables}
                     yield from walked(sdk, era, transport, {**target, **local}, folder)
 
 
@@ -284,6 +186,7 @@ def inspector(folder: Path) -> Iterator[Failure]:
     asked: tuple[tuple[str, ...], ...] = (
         ("--method", "tools/list", "--strict"),
         ("--method", "tools/call", "--tool-name", "list_numbers", "--tool-arg", "parity=odd"),
+        ("--method", "tools/call", "--tool-name", "revenue_by_region", "--tool-arg", "since=2026-03-01"),
         ("--method", "resources/list"),
         ("--method", "resources/templates/list"),
         ("--method", "resources/read", "--uri", "elliot://docs/error-codes"),
@@ -292,22 +195,13 @@ def inspector(folder: Path) -> Iterator[Failure]:
     )
     # Skills are an extension, and capabilities hold extensions from 2026-07-28 on: a handshake cannot declare them.
     modern = (("--method", "skills/list", "--verify"),)
-    with numbers(folder) as (path, _, variables), served(path, folder, variables) as url:
+    with world(folder) as here, served(here.paths, folder, here.variables) as url:
         for era in ("legacy", "modern"):
             for words in asked if era == "legacy" else asked + modern:
                 what = f"Inspector, {era}: {' '.join(words[1:])}"
                 _, failure = run(what, NODE, cli, "--cli", url, "--protocol-era", era, *words, cwd=folder)
                 if failure:
                     yield failure
-
-
-@contextmanager
-def numbers(folder: Path) -> Iterator[tuple[Path, str, dict[str, str]]]:
-    """The walk's connector, its upstream's address, and what it needs of the environment."""
-    path = folder / "numbers.connector.json"
-    path.write_text(json.dumps(numbers_connector(), indent=1), "utf-8")
-    with Upstream().server as server:
-        yield path, server.url, {"WALK_UPSTREAM": server.url}
 
 
 PARTS: Final[dict[str, Callable[[Path], Iterator[Failure]]]] = {

@@ -23,7 +23,7 @@ async function within(seconds, promise, what) {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-async function connected(listChanged) {
+async function connected(listChanged, updated) {
   const info = { name: `walk-${sdk}`, version: "1.0.0" };
   let client;
   let Http;
@@ -32,9 +32,10 @@ async function connected(listChanged) {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
     ({ StreamableHTTPClientTransport: Http } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js"));
     ({ StdioClientTransport: Stdio } = await import("@modelcontextprotocol/sdk/client/stdio.js"));
-    const { ToolListChangedNotificationSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    const kinds = await import("@modelcontextprotocol/sdk/types.js");
     client = new Client(info);
-    client.setNotificationHandler(ToolListChangedNotificationSchema, listChanged);
+    client.setNotificationHandler(kinds.ToolListChangedNotificationSchema, listChanged);
+    client.setNotificationHandler(kinds.ResourceUpdatedNotificationSchema, updated);
   } else {
     const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
     ({ StdioClientTransport: Stdio } = await import("@modelcontextprotocol/client/stdio"));
@@ -44,6 +45,7 @@ async function connected(listChanged) {
       versionNegotiation: { mode },
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: listChanged } },
     });
+    client.setNotificationHandler("notifications/resources/updated", updated);
   }
   const way = transport === "http"
     ? new Http(new URL(target.url))
@@ -53,7 +55,9 @@ async function connected(listChanged) {
 }
 
 const changed = deferred();
-const client = await connected(() => changed.resolve());
+const updated = deferred();
+const updates = [];
+const client = await connected(() => changed.resolve(), ({ params }) => { updates.push(params.uri); updated.resolve(); });
 const call = (params, options) => (sdk === "v1" ? client.callTool(params, undefined, options) : client.callTool(params, options));
 
 // list, in pages
@@ -79,6 +83,11 @@ assert.deepEqual(JSON.parse(first.content[0].text), first.structuredContent);
 const second = await call({ name: "list_numbers", arguments: { cursor: first.structuredContent.next_cursor } });
 assert.equal(second.structuredContent.rows[0].n, 100);
 told("tools/call: 50 rows, and the 51st by its cursor");
+
+// the demo: one SQL over a REST API, a database and a CSV
+const joined = await call({ name: "revenue_by_region", arguments: { since: "2026-03-01", countries: ["NO", "SE"] } });
+assert.deepEqual(joined.structuredContent.rows.map((row) => row.region), ["Nordics"]);
+told("tools/call: the demo's join of three sources");
 
 // what is wrong with a call is a result that says it
 const wrong = await call({ name: "list_numbers", arguments: { parity: "green" } });
@@ -126,14 +135,24 @@ await assert.rejects(hung);
 await within(5, until("released", before + 1), "the upstream is let go");
 told("cancel: the upstream's request ended");
 
-// a changed file is told, and served
+// a changed file is told to who subscribed to what is read of it, and to all; and served
+const schema = "jackfield://connectors/numbers/schema";
+const asked = { uri: schema };
+const was = (await client.readResource(asked, { cacheMode: "bypass" })).contents[0].text;
+const stream = era === "stateless" ? await client.listen({ resourceSubscriptions: [schema] }) : await client.subscribeResource(asked);
 const edited = await readFile(target.edited, "utf8");
 await writeFile(target.edited, edited.replace("Return a number", "Return one number"));
 await within(20, changed.promise, "tools/list_changed");
 const after = await client.listTools(undefined, { cacheMode: "bypass" });
 assert.match(after.tools.find((tool) => tool.name === "number_tool_0").description, /^Return one number/);
-await writeFile(target.edited, edited);
 told("list_changed: told, and the new description listed");
+await within(20, updated.promise, "resources/updated");
+assert.deepEqual(updates, [schema], "what was subscribed to, once");
+assert.notEqual((await client.readResource(asked, { cacheMode: "bypass" })).contents[0].text, was);
+if (era === "stateless") await stream.close();
+else await client.unsubscribeResource(asked);
+await writeFile(target.edited, edited);
+told("subscribe: told, and the new text read");
 
 await client.close();
 console.log(said.map((line) => `  ${line}`).join("\n"));
