@@ -14,6 +14,7 @@ from .refusal import CLOSE, Refusal, refusal, send_refusal
 KEY: Final = "jackfield.request"
 ALWAYS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+STREAM: Final = b"text/event-stream"
 FLUSH_S: Final = 1.0
 
 
@@ -75,7 +76,10 @@ class Draining:
         self._requests.add(request)
 
         async def told(message: Message) -> None:
-            request.has_begun = True
+            if not request.has_begun:
+                request.has_begun = True
+                if scope["method"] == "GET" and _is_stream(message):
+                    self.tell_stream(scope)
             request.is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
@@ -108,7 +112,9 @@ def is_request(document: Any) -> bool:
     return isinstance(document, dict) and "method" in document and "id" in document
 
 
+def _is_stream(start: Message) -> bool:
+    return any(name == b"content-type" and STREAM in value for name, value in start.get("headers", ()))
+
+
 def _asks_for_stream(scope: Scope) -> bool:
-    return scope["method"] == "GET" and any(
-        name == b"accept" and b"text/event-stream" in value for name, value in scope["headers"]
-    )
+    return scope["method"] == "GET" and any(name == b"accept" and STREAM in value for name, value in scope["headers"])

@@ -19,6 +19,7 @@ from jackfield.surfaces.auditing import AuditJournal, audit_folder, audit_log
 from jackfield.surfaces.http.listening import bind
 from jackfield.surfaces.http.principals import local_only
 from jackfield.surfaces.http.serving import Serving, serving
+from jackfield.surfaces.observing import observed
 from jackfield.surfaces.service import Service
 from jackfield.surfaces.settings import load
 
@@ -148,6 +149,9 @@ async def listening(
     with audit_log(app.settings, app.secrets.redact) as log:
         async with Service(app, AuditJournal(log)) as service:
             sockets = bind("127.0.0.1", 0)
-            async with serving(service, sockets, authenticate=authenticate) as under_way:
+            async with (
+                observed(service) as observing,
+                serving(service, sockets, authenticate=authenticate, routes=observing.routes()) as under_way,
+            ):
                 with anyio.fail_after(60):
                     yield Listening(service, under_way, sockets[0].getsockname()[1])

@@ -17,9 +17,7 @@ from servers.http import HttpServer
 from servers.listening import Listening, listening
 from servers.postgres import PostgresServer
 
-from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.nodes.blocking import MOST
-from jackfield.surfaces.http.refusal import of_error
 
 from .serving import ANIMALS, LIST_ANIMALS, connector
 from .test_http_endings import LIST_ROWS
@@ -146,11 +144,8 @@ async def test_what_does_not_fit_is_answered_overloaded_with_a_time_to_come_agai
         async with listening(path, {"SERVE_CALLS": "2", "SERVE_WAITING": "3"}) as here:
             async with filled(here, "list_rows", 5):
                 reply = await here.call("list_rows", {})
-            assert here.lines[0]["error"] == "OVERLOADED"
+                over_api = await here.ask("POST", "/api/tools/list_rows/run", b"{}", content_type="application/json")
+            assert [line["error"] for line in here.lines[:2]] == ["OVERLOADED"] * 2
+    assert (over_api.status, over_api.headers["retry-after"], over_api.error["code"]) == (503, "1", "OVERLOADED")
     error = reply.json["result"]["structuredContent"]["error"]
     assert (error["code"], error["details"]["retry_after_s"]) == ("OVERLOADED", 1.0)
-
-
-def test_an_overloaded_answer_over_http_is_503_with_retry_after() -> None:
-    found = of_error(JackfieldError(Code.OVERLOADED, "Full.", "", {"retry_after_s": 1.5}))
-    assert (found.status, found.headers) == (503, ((b"retry-after", b"2"),))

@@ -136,6 +136,18 @@ async def test_streams_end_whole_and_keep_nothing_waiting(tmp_path: Path) -> Non
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("accept", ["text/event-stream", "*/*", ""])
+async def test_the_live_stream_of_the_api_ends_whole(tmp_path: Path, accept: str) -> None:
+    async with listening(zoo(tmp_path)) as here, here.connected() as (reader, writer):
+        writer.write(here.request("GET", "/api/events", accept=accept))
+        assert b"text/event-stream" in await reader.readuntil(b"\r\n\r\n")
+        here.serving.stop()
+        with anyio.fail_after(5):
+            assert (await reader.read()).endswith(b"0\r\n\r\n")
+            await here.serving.ended.wait()
+
+
+@pytest.mark.anyio
 async def test_a_listening_client_of_the_stateless_era_is_let_go(tmp_path: Path) -> None:
     async with listening(zoo(tmp_path)) as here, here.connected() as (reader, writer):
         message = call("", {})

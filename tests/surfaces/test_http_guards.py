@@ -115,6 +115,13 @@ async def test_methods_that_nobody_needs_are_405(here: Listening) -> None:
 
 
 @pytest.mark.anyio
+async def test_an_upgrade_is_not_made(here: Listening) -> None:
+    reply = await here.ask("GET", "/healthz", connection="Upgrade", upgrade="websocket", sec_websocket_version="13",
+                           sec_websocket_key="x3JJHMbDL1EzLkh9GBhXDw==")  # fmt: skip
+    assert (reply.status, reply.json) == (200, {"status": "ok"})
+
+
+@pytest.mark.anyio
 async def test_a_target_that_is_no_path_is_400(here: Listening) -> None:
     reply = await here.ask("GET", "http://evil.test/healthz")
     assert (reply.status, reply.error["details"]["reason"]) == (400, "target")
