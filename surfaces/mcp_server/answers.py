@@ -59,5 +59,5 @@ def all_rows(answer: Answer) -> ResourceLink | None:
     if page is None or name is None:
         return None
     total = f"{page.total_rows} rows" if page.total_rows is not None else "all rows that were found"
-    what = f"The whole result, {total}. Add ?format=csv, arrow or parquet for another form."
+    what = f"All of it, {total}. Add ?format=csv, arrow or parquet for another form, offset and limit for a part."
     return whole_link(RESULT_URI + name, what)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import base64
 import io
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from servers.http import HttpServer
 
 from jackfield.connectors.lint import lint
-from jackfield.graphs.errors import Code, JackfieldError
-from jackfield.surfaces.kept_answers import KeptAnswers
-from jackfield.surfaces.mcp_server.result_shelf import Results
-from jackfield.surfaces.served import Caller
+from jackfield.graphs.errors import Code
 
 from .serving import ERAS, LIST_ANIMALS, connector, served, zoo
 
@@ -146,8 +147,57 @@ async def test_the_whole_of_a_paged_answer_is_read_in_each_format_by_its_own_cal
         assert pa.ipc.open_stream(blobs["arrow"]).read_all()["id"].to_pylist() == ids
         assert pq.read_table(io.BytesIO(blobs["parquet"]))["id"].to_pylist() == ids
         assert "parquet" in wrong.message
-        shelf = Results(server.service.app, KeptAnswers(server.service.app))
-        assert await shelf.read(str(link.uri), Caller("local"))
-        with pytest.raises(JackfieldError) as refused:
-            await shelf.read(str(link.uri), Caller("somebody"))
-    assert refused.value.code is Code.RESULT_EXPIRED
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_was_kept_for_one_caller_is_not_there_for_another(tmp_path: Path, era: str) -> None:
+    rows = [{"id": number, "name": "x" * 3_000, "species": "cat"} for number in range(60)]
+    path = connector(tmp_path, sources=[{"id": "animals", "type": "rows", "rows": rows}], tools=[LIST_ANIMALS])
+
+    def by_token(scope: Any) -> str | None:
+        return dict(scope["headers"]).get(b"x-token", b"").decode() or None
+
+    @asynccontextmanager
+    async def as_(token: str, url: str) -> AsyncIterator[Client]:
+        async with (
+            httpx2.AsyncClient(headers={"X-Token": token}) as http,
+            Client(streamable_http_client(url, http_client=http), mode=era) as client,
+        ):
+            yield client
+
+    async with (
+        served(path, authenticate=by_token) as server,
+        as_("ada", server.url) as ada,
+        as_("bob", server.url) as bob,
+    ):
+        answer = await ada.call_tool("list_animals", {})
+        (link,) = [str(block.uri) for block in answer.content if block.type == "resource_link"]
+        assert (await refusal(bob, link)).code in (-32002, -32602)
+        assert json.loads(await text(ada, link))["row_count"] == 60
+        cursor = {"cursor": (answer.structured_content or {})["next_cursor"]}
+        assert (await bob.call_tool("list_animals", cursor)).is_error
+        assert not (await ada.call_tool("list_animals", cursor)).is_error
+        assert "build-connector" not in {tool.name for tool in (await ada.list_tools()).tools}
+
+
+async def test_what_is_too_large_for_one_message_is_read_in_parts(tmp_path: Path) -> None:
+    rows = [{"id": number, "name": f"{number:05}" * 5_000, "species": "cat"} for number in range(100)]
+    path = connector(tmp_path, sources=[{"id": "animals", "type": "rows", "rows": rows}], tools=[LIST_ANIMALS])
+    async with served(path) as server, server.client("legacy") as client:
+        answer = await client.call_tool("list_animals", {})
+        (link,) = [str(block.uri) for block in answer.content if block.type == "resource_link"]
+        refused = await refusal(client, link)
+        assert refused.data["code"] == "BUDGET_EXCEEDED"
+        limit = refused.data["details"]["limit"]
+        assert f"offset=0&limit={limit}" in refused.message
+        ids: list[int] = []
+        while len(ids) < 100:
+            part = json.loads(await text(client, f"{link}?offset={len(ids)}&limit={limit}"))
+            assert part["truncated"] is (len(ids) + limit < 100)
+            ids += [row["id"] for row in part["rows"]]
+        assert ids == list(range(100))
+        assert (await refusal(client, f"{link}?offset=-1")).data["code"] == "VALIDATION_INVALID_PARAMS"
+    async with served(path) as server, server.client("auto") as client:
+        answer = await client.call_tool("list_animals", {})
+        (link,) = [str(block.uri) for block in answer.content if block.type == "resource_link"]
+        assert json.loads(await text(client, link))["row_count"] == 100
