@@ -21,7 +21,9 @@ from .json_rows import EXACT, json_column, json_rows, json_value
 
 FEW: Final = 8  # of so few rows the look at each column takes longer than the rows
 MOMENTS: Final = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
-PLAIN: Final = frozenset((pa.string(), pa.bool_(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), *MOMENTS))
+PLAIN: Final = frozenset(
+    (pa.string(), pa.bool_(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.date32(), *MOMENTS)
+)
 SPECIAL: Final = re.compile(r'[\x00-\x1f"\\]')
 encode: Final = msgspec.json.Encoder().encode
 
@@ -31,7 +33,7 @@ def row_texts(rows: pa.Table) -> list[str]:
     names = rows.schema.names
     if not names or len(set(names)) < len(names):
         return [encode(row).decode() for row in json_rows(rows)]
-    if rows.num_rows <= FEW and all(kind in PLAIN for kind in rows.schema.types):
+    if rows.num_rows <= FEW and all(kind in PLAIN or pa.types.is_decimal(kind) for kind in rows.schema.types):
         try:
             return [encode({name: _plain(value) for name, value in row.items()}).decode() for row in rows.to_pylist()]
         except (OverflowError, ValueError):
