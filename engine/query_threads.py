@@ -1,5 +1,7 @@
 """Threads for queries, which may be left behind: one function over a large value does not hear `interrupt()`.
 
+Queries of one crowd (a served connector) run in three quarters of the threads at most: the rest are for others.
+
 A caller who is cancelled waits a moment for its query to end and then leaves. The thread stays counted until its query
 ends; when too many are stuck, new queries are refused, so that they can not pile up until the process is sick.
 """
@@ -16,6 +18,7 @@ from typing import Any, Final, TypeVar
 import anyio
 
 from ..graphs.errors import Code, JackfieldError
+from ..nodes.blocking import current_crowd
 from ..nodes.table import nothing
 
 T = TypeVar("T")
@@ -49,6 +52,7 @@ class QueryThreads:
         self.waiting = waiting
         self.max_stuck = max_stuck
         self.stuck = 0
+        self._turns: dict[str, anyio.Semaphore] = {}
         self._threads: set[threading.Thread] = set()
         self._idle = 0
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -60,6 +64,16 @@ class QueryThreads:
         When this task is cancelled, `cancel` is called; it must not wait, and makes `call` end soon.
         Raises OVERLOADED when too many queries wait or are stuck.
         """
+        name = current_crowd()
+        if not name:
+            return await self._run(call, cancel, after)
+        turn = self._turns.get(name)
+        if turn is None:
+            turn = self._turns[name] = anyio.Semaphore(max(1, self.size * 3 // 4), fast_acquire=True)
+        async with turn:
+            return await self._run(call, cancel, after)
+
+    async def _run(self, call: Callable[[], T], cancel: Callable[[], None], after: Callable[[], None]) -> T:
         job = _Job(call, after)
         with self._lock:
             self._admit()

@@ -47,6 +47,11 @@ def crowd(name: str) -> Iterator[None]:
         _CROWD.reset(token)
 
 
+def current_crowd() -> str:
+    """The crowd of this block; empty outside of any."""
+    return _CROWD.get()
+
+
 class _Job:
     __slots__ = ("begun", "call", "context", "error", "future", "loop", "over", "result")
 

@@ -22,7 +22,7 @@ from ..graphs.errors import Code, JackfieldError
 from ..nodes.base import Client
 from ..nodes.blocking import crowd, in_thread
 from .app import App
-from .bulkheads import Bulkheads
+from .bulkheads import RETRY_AFTER_S, Bulkheads
 from .faults import internal_error, not_found
 from .lookup import workspace_paths
 from .served import Answer, Caller, Listener, Observer, ServedCall, told
@@ -157,6 +157,8 @@ class Service:
             if stopped.cancelled_caught:
                 raise _ended_early(call, "This server was shut down")
         except JackfieldError as error:
+            if error.code is Code.OVERLOADED:
+                error.details = {"retry_after_s": RETRY_AFTER_S, **error.details}
             call.error = error
             self._end(call)
             raise

@@ -18,6 +18,7 @@ from jackfield.engine.budget import CountedBudget
 from jackfield.engine.query_threads import QueryThreads
 from jackfield.engine.tables import Database, Session, TableSettings
 from jackfield.graphs.errors import Code, JackfieldError
+from jackfield.nodes.blocking import crowd
 from jackfield.nodes.table import Table, nothing
 
 pytestmark = pytest.mark.anyio
@@ -361,6 +362,30 @@ async def test_queries_beyond_the_threads_wait_their_turn_and_then_are_refused()
         assert error.value.code is Code.OVERLOADED
         go_on.set()
     assert results == ["held", "waited"]
+    threads.close()
+
+
+async def test_one_crowd_of_slow_queries_leaves_threads_for_another() -> None:
+    threads = QueryThreads(4, 10, 1)
+    running, go_on = threading.Semaphore(0), threading.Event()
+
+    def hold() -> None:
+        running.release()
+        go_on.wait(10)
+
+    async def slow() -> None:
+        with crowd("slow"):
+            await threads.run(hold, go_on.set)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(50):
+            group.start_soon(slow)
+        with anyio.fail_after(5):
+            await anyio.to_thread.run_sync(lambda: [running.acquire(timeout=5) for _ in range(3)])
+            with crowd("quick"):
+                assert await threads.run(lambda: "quick", nothing) == "quick"
+        assert not running.acquire(blocking=False), "a fourth thread went to the slow ones"
+        go_on.set()
     threads.close()
 
 
