@@ -54,7 +54,7 @@ class QueryThreads:
         self.stuck = 0
         self._turns: dict[str, anyio.Semaphore] = {}
         self._threads: set[threading.Thread] = set()
-        self._idle = 0
+        self._free = 0  # threads that have nothing to do, less the jobs on their way to them
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
 
@@ -77,10 +77,8 @@ class QueryThreads:
         job = _Job(call, after)
         with self._lock:
             self._admit()
-            if self._idle <= self._jobs.qsize() and len(self._threads) < self.size + self.stuck:
-                thread = threading.Thread(target=self._work, name="jackfield-query", daemon=True)
-                self._threads.add(thread)
-                thread.start()
+            self._free -= 1
+            self._grow()
         self._jobs.put(job)
         try:
             await job.future
@@ -133,30 +131,37 @@ class QueryThreads:
             if not job.over:
                 job.stuck = True
                 self.stuck += 1
+                self._grow()
+
+    def _grow(self) -> None:
+        """Another thread where a job waits and there may be one. Under the lock."""
+        if self._free < 0 and len(self._threads) < self.size + self.stuck:
+            thread = threading.Thread(target=self._work, name="jackfield-query", daemon=True)
+            self._threads.add(thread)
+            self._free += 1
+            thread.start()
 
     def _work(self) -> None:
         while True:
-            with self._lock:
-                self._idle += 1
             job = self._jobs.get()
             with self._lock:
-                self._idle -= 1
                 call = None if job is None else job.call
                 if job is None:
                     self._threads.discard(threading.current_thread())
                     return
                 job.started = call is not None
-            if call is None:
-                continue
-            try:
-                job.result = call()
-            except BaseException as error:
-                job.error = error
-            stays = self._finish(job)
-            job.after()
+            if call is not None:
+                try:
+                    job.result = call()
+                except BaseException as error:
+                    job.error = error
+                stays = self._finish(job)
+                job.after()
+                if not stays:
+                    return
             del job, call
-            if not stays:
-                return
+            with self._lock:
+                self._free += 1
 
     def _finish(self, job: _Job) -> bool:
         """Tell the caller. False when this thread was replaced while it was stuck, and ends."""
