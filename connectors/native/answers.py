@@ -33,9 +33,11 @@ SAME: Final = {
 def answer_schema(tool: Tool, sources: Mapping[str, Source]) -> Mapping[str, Json] | None:
     """The schema of the whole result object, or None where neither the author nor the SQL says what comes back.
 
-    The author's `output_schema` may be that of the object, of its rows, or of one row.
+    The author's `output_schema` may be that of the object, of its rows, or of one row; of a request, that of the body.
     """
     given = tool.output_schema
+    if given is not None and tool.request is not None and "response" not in (given.get("properties") or {}):
+        return _reply(given)
     if tool.category != "READ" or tool.graph is not None or tool.request is not None:
         return given
     if given is None:
@@ -48,6 +50,12 @@ def answer_schema(tool: Tool, sources: Mapping[str, Source]) -> Mapping[str, Jso
         return _result(_as_answered(given))
     rows = {**whole["rows"], "items": _as_answered(whole["rows"].get("items") or {})}
     return {**given, "properties": {**whole, "rows": rows}}
+
+
+def _reply(body: Mapping[str, Json]) -> dict[str, Json]:
+    """What a request gave: a service is not held to what the author says of its body."""
+    response = {"status": {"type": "integer"}, "body": {"anyOf": [dict(body), {}]}}
+    return {"type": "object", "properties": {"response": {"type": "object", "properties": response}}}
 
 
 def _as_answered(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -172,6 +172,7 @@ def _platform_entry(tool: PlatformTool) -> McpTool:
 def entry_of(offered: OfferedTool) -> dict[str, Any]:
     """The entry of `tools/list`. A tool whose answer may have pages takes the cursor of an earlier answer."""
     entry = {**as_mcp(offered.tool), "name": offered.name}
+    entry["inputSchema"] = {**entry["inputSchema"], "type": "object"}  # without it a client refuses the whole list
     if "outputSchema" in entry:
         entry["outputSchema"] = _answerable(entry["outputSchema"], offered.tool)
     if pages(offered.tool):
@@ -183,7 +184,10 @@ def entry_of(offered: OfferedTool) -> dict[str, Any]:
 
 
 def _answerable(schema: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
-    """What holds for every answer of the tool, also for one that was cut."""
+    """What holds for every answer of the tool, also for one that was cut, and for a bare value under `result`."""
     if tool.category == "READ" and "rows" in (schema.get("properties") or {}):
-        return {name: value for name, value in schema.items() if name != "additionalProperties"}
-    return {"type": "object", "anyOf": [schema, CUT_SCHEMA]}
+        return {**{name: value for name, value in schema.items() if name != "additionalProperties"}, "type": "object"}
+    if schema.get("type", "object") != "object":
+        schema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+    # A client that finds an answer unfit hides it: of what has happened an agent has to know in any case.
+    return {"type": "object", "anyOf": [schema, CUT_SCHEMA if tool.category == "READ" else {"type": "object"}]}

@@ -236,3 +236,26 @@ async def test_a_list_of_hundreds_of_tools_comes_in_pages_and_a_stale_cursor_is_
         with pytest.raises(MCPError) as refused:
             await client.list_tools(cursor=kept)
     assert refused.value.error.code == -32602
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"type": "array", "items": {"type": "string"}},
+        {"items": {"type": "integer"}},
+        {"properties": {"id": {"type": "integer"}}, "required": ["id"]},
+        {"type": "object", "properties": {"response": {"type": "string"}}},
+    ],
+)
+async def test_what_an_action_did_reaches_the_agent_whatever_its_author_said_of_the_reply(
+    tmp_path: Path, era: str, declared: Any
+) -> None:
+    with HttpServer({"POST /notes": ["seen", "kept"]}) as upstream:
+        request = {"method": "POST", "url": f"{upstream.url}/notes", "body": {"note": ":note"}}
+        tool = {**ECHO, "request": request, "output_schema": declared}
+        async with served(connector(tmp_path, tools=[tool])) as server, server.client(era) as client:
+            (entry,) = [each for each in (await client.list_tools()).tools if each.name == "note_animal"]
+            assert (entry.output_schema or {})["type"] == "object"
+            answer = said(await client.call_tool("note_animal", {"note": "well"}))
+    assert answer["response"]["body"] == ["seen", "kept"]
