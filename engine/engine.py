@@ -128,7 +128,7 @@ class Engine:
         """
         settings = self.settings
         timeout_s = settings.timeout_s if timeout_s is None else timeout_s
-        now = anyio.current_time()
+        now = asyncio.get_running_loop().time()
         run = RunState(
             id=run_id or (trail.run if trail is not None else "") or secrets.token_hex(8),
             services=self,

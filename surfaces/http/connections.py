@@ -24,6 +24,8 @@ MAX_HEAD: Final = 32 * 2**10
 MAX_HEADERS: Final = 100
 SWEEP_S: Final = 1.0
 GONE: Final = "jackfield.gone"  # key of the scope: called when the client goes away before it was answered
+REPLY: Final = "jackfield.reply"  # key of the scope: `Connection.reply`
+OK: Final = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
 class Waiting(Enum):
@@ -58,6 +60,8 @@ class Connection(HttpToolsProtocol):
         self.unread_since: float | None = None  # the client does not read
         self.closing_since: float | None = None
         self._head_bytes = 0
+        self._default_headers: object = None
+        self._head = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -70,6 +74,28 @@ class Connection(HttpToolsProtocol):
             gone: Any = self.cycle.scope.get(GONE)
             if gone is not None:
                 gone()
+
+    def reply(self, scope: Scope, body: bytes) -> bool:
+        """Answer the request of `scope` with this JSON at once, as two messages of ASGI do; False: those are needed."""
+        cycle = self.cycle
+        if cycle.disconnected or cycle.scope is not scope or self.flow.write_paused:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        close = b"" if cycle.keep_alive else b"connection: close\r\n"
+        self.transport.write(b"%s%scontent-length: %d\r\n%s\r\n%s" % (OK, self._fixed(), len(body), close, body))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
+
+    def _fixed(self) -> bytes:
+        """The headers that every answer has."""
+        headers = self.server_state.default_headers
+        if headers is not self._default_headers:  # uvicorn makes them anew each second, for the date
+            self._default_headers = headers
+            self._head = b"".join(b"%s: %s\r\n" % header for header in headers)
+        return self._head
 
     def data_received(self, data: bytes) -> None:
         if self.waits_for in (Waiting.REQUEST, Waiting.HEAD):
@@ -104,6 +130,8 @@ class Connection(HttpToolsProtocol):
         elif not self.url.startswith(b"/") and self.url != b"*":
             refused = _NOT_A_PATH
         if refused is None:
+            scope: Any = self.scope
+            scope[REPLY] = self.reply
             super().on_headers_complete()
             return
         self.url = b"/"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
@@ -49,5 +50,10 @@ def _trace(meta: Mapping[str, Any] | None, request: Request | None) -> tuple[str
 
 def session_of_connection(scope: Any, principal: str) -> str:
     """A stateless client has no session: one name per connection and principal stands for it."""
-    peer = "stdio" if scope is None else repr(scope.get("client"))
+    client = None if scope is None else scope.get("client")
+    return _session("stdio" if scope is None else client and tuple(client), principal)
+
+
+@lru_cache(maxsize=4096)
+def _session(peer: object, principal: str) -> str:
     return hashlib.blake2b(f"{peer}|{principal}".encode(), key=_SALT, digest_size=8).hexdigest()

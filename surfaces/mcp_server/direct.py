@@ -35,6 +35,8 @@ VERSION: Final = "2026-07-28"
 METHOD: Final = "tools/call"
 DOCUMENT: Final = "jackfield.document"
 GONE: Final = "jackfield.gone"
+REPLY: Final = "jackfield.reply"
+AT_ONCE: Final = 65_536  # bytes; a client that does not read must hold up those who write more
 # The members that a plain call has, and that its params and its _meta may have. Any other is for the SDK.
 CALL: Final = frozenset({"jsonrpc", "id", "method", "params"})
 PARAMS: Final = frozenset({"name", "arguments", "_meta"})
@@ -61,13 +63,17 @@ class Direct:
         if found is None:
             await self._app(scope, receive, send)
             return
-        offered, document = found
         with anyio.CancelScope() as gone:
             scope[GONE] = gone.cancel
-            body = await self._answered(offered, document, scope)
-            headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
+            body = await self._answered(*found, scope)
+        if gone.cancelled_caught:
+            return
+        reply = scope.get(REPLY)
+        if reply is not None and len(body) <= AT_ONCE and reply(scope, body):
+            return
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
     async def _answered(self, offered: OfferedTool, document: Mapping[str, Any], scope: Scope) -> bytes:
         params = document["params"]
