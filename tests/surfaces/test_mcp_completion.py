@@ -14,6 +14,7 @@ from servers.http import HttpServer
 from .serving import ANIMALS, ERAS, LIST_ANIMALS, REPORT, SOURCE, connector, served
 
 pytestmark = pytest.mark.anyio
+RESULT = "jackfield://results/{id}{?format,offset,limit}"
 SAMPLE = "jackfield://connectors/{connector}/sources/{source}/sample"
 
 
@@ -46,7 +47,7 @@ async def test_arguments_complete_to_enums_connectors_sources_and_values_of_a_co
         assert "openapi-petstore" in await of_template(client, "jackfield://templates/{template}", "template", "o")
         assert await of_template(client, SAMPLE, "connector") == ["zebra", "zoo"]
         assert await of_template(client, SAMPLE, "source", connector="zoo") == ["animals"]
-        assert await of_template(client, "jackfield://results/{id}{?format,offset,limit}", "format", "par") == ["parquet"]
+        assert await of_template(client, RESULT, "format", "par") == ["parquet"]
 
 
 async def test_what_is_not_there_is_invalid(tmp_path: Path) -> None:
