@@ -118,14 +118,14 @@ def call(name: str, arguments: Any, number: int = 1) -> dict[str, Any]:
 
 
 async def read_reply(reader: asyncio.StreamReader) -> Reply:
-    """One reply, of a length that it says or else up to the end of the connection."""
+    """One reply, of a length that it says or else up to the end of the connection. Raises EOFError for half a one."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
     if "content-length" in headers:
         body = await reader.readexactly(int(headers["content-length"]))
     elif headers.get("transfer-encoding") == "chunked":
         body = b""
-        while size := int(await reader.readline(), 16):
+        while size := int(await reader.readuntil(b"\r\n"), 16):
             body += await reader.readexactly(size)
             await reader.readline()
         await reader.readline()
