@@ -35,6 +35,7 @@ VOLATILE = (
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "HASH"),
     (re.compile(r"/[\w./-]*(pytest|tmp|jackfield-docs)[\w./-]*?/(?=[\w.-]+(/|\b))"), "/FOLDER/"),
 )
+ROOT = Path(__file__).parents[2]  # for `python -m tests.docs.agent`
 SHELL = re.compile(r"[|<>;&$*]")
 
 
@@ -89,7 +90,7 @@ def run_shell(command: str, folder: Path) -> str:
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=60,
