@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,4 +51,4 @@ def _lines(answer: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(anyio.run(asked, *sys.argv[1:]))
+    print(anyio.run(partial(asked, *sys.argv[1:])))
