@@ -24,6 +24,7 @@ MOMENTS: Final = (pa.timestamp("us"), pa.timestamp("us", "UTC"))
 PLAIN: Final = frozenset(
     (pa.string(), pa.bool_(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.date32(), *MOMENTS)
 )
+ZEROS: Final = re.compile(r'(\.\d*?[1-9])0+(?=Z?")')  # at the end of a fraction
 SPECIAL: Final = re.compile(r'[\x00-\x1f"\\]')
 encode: Final = msgspec.json.Encoder().encode
 
@@ -64,10 +65,12 @@ def _value_texts(column: Sequence[Any]) -> Sequence[Any]:
         return column
     if kinds == {int} and min(column) >= -EXACT and max(column) <= EXACT:
         return column
-    if kinds == {Decimal}:
-        return [f'"{value:f}"' for value in column]
-    if kinds == {datetime}:
-        return [f'"{_iso(value)}"' for value in column]
+    if kinds in ({Decimal}, {datetime}):
+        texts = encode(column).decode()[1:-1]  # without commas in them, and as we write them but for this:
+        if "." in texts and kinds == {datetime}:
+            texts = ZEROS.sub(r"\1", texts)
+        if "E" not in texts:
+            return texts.split(",")
     return [encode(_plain(value)).decode() for value in column]
 
 

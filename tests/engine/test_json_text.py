@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jackfield.engine.json_rows import json_rows
-from jackfield.engine.json_text import row_texts
+from jackfield.engine.json_text import column_texts, row_texts
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
@@ -46,6 +46,22 @@ def test_the_text_of_a_row_is_its_json(name: str, data: st.DataObject) -> None:
     expected = json_rows(rows)
     found = [json.loads(text) for text in row_texts(rows)]
     assert str(found) == str(expected)  # as text, in which 1 and 1.0 are two
+
+
+COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    name: KINDS[name] for name in ("int64", "float64", "bool", "text", "date", "timestamp", "instant", "decimal")
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_python_values_are_written_as_the_arrow_that_they_would_become(name: str, data: st.DataObject) -> None:
+    kind, values = COLUMNS[name]
+    column = data.draw(st.lists(values if data.draw(st.booleans()) else st.none() | values, max_size=20))
+    expected = row_texts(pa.table({"a": pa.array(column, kind)}))
+    found = column_texts(["a"], [column])
+    assert [str(json.loads(text)) for text in found] == [str(json.loads(text)) for text in expected]
 
 
 def test_rows_of_several_columns_keep_their_order() -> None:
