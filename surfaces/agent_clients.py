@@ -102,7 +102,12 @@ CLIENTS: Final = (
         "vscode", "VS Code", ".vscode/mcp.json", "servers", _vscode, "start the server from that file's editor"
     ),
     AgentClient(
-        "gemini", "Gemini CLI", ".gemini/settings.json", "mcpServers", _gemini, "start gemini; /mcp lists the server"
+        "gemini",
+        "Gemini CLI",
+        ".gemini/settings.json",
+        "mcpServers",
+        _gemini,
+        "start gemini here, and trust the folder",
     ),
 )
 BY_NAME: Final[Mapping[str, AgentClient]] = {client.name: client for client in CLIENTS}

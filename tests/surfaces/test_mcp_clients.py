@@ -16,6 +16,7 @@ import pytest
 from anyio.streams.text import TextReceiveStream
 from mcp import StdioServerParameters
 from mcp.client import Client
+from mcp.server.subscriptions import ResourceUpdated
 from mcp_types import PromptReference
 from watchfiles import awatch
 
@@ -170,6 +171,33 @@ async def test_a_session_is_told_when_the_lists_change(tmp_path: Path, transport
             await changed.wait()
         assert "list_new_orders" in {tool.name for tool in (await client.list_tools()).tools}
     assert said.count("ToolListChangedNotification") == 1
+
+
+@pytest.mark.parametrize(("transport", "era"), EVERY)
+async def test_a_client_that_subscribed_is_told_of_the_resource(tmp_path: Path, transport: str, era: str) -> None:
+    uri = "jackfield://connectors/shop/schema"
+    told = anyio.Event()
+
+    async def handler(message: Any) -> None:
+        if isinstance(message, mcp_types.ResourceUpdatedNotification):
+            assert message.params.uri == uri
+            told.set()
+
+    options = {"message_handler": handler} if era == "legacy" else {}
+    async with demo(transport, era, tmp_path / "demo", **options) as client:
+        before = (await client.read_resource(uri)).contents[0]
+        with anyio.fail_after(20):
+            if era == "legacy":
+                await client.subscribe_resource(uri)
+                _add_tool(tmp_path / "demo", {**LIST_ORDERS, "id": "list_new_orders"})
+                await told.wait()
+            else:
+                async with client.listen(resource_subscriptions=[uri]) as subscription:
+                    _add_tool(tmp_path / "demo", {**LIST_ORDERS, "id": "list_new_orders"})
+                    async for event in subscription:
+                        assert event == ResourceUpdated(uri)
+                        break
+        assert (await client.read_resource(uri)).contents[0] != before
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
