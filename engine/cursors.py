@@ -33,7 +33,7 @@ LOCKS: Final = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
-KEPT: Final = 8
+KEPT: Final = 24
 KEPT_BYTES: Final = 64 << 20  # registering takes a quarter of a millisecond, which over larger tables nobody notices
 SETTLED_BYTES: Final = 8 << 20
 ASKED_AGAIN: Final = 3
@@ -96,7 +96,8 @@ class Cursors:
         self._config = config
         self._root: duckdb.DuckDBPyConnection | None = None
         self._spills: list[tempfile.TemporaryDirectory[str]] = []
-        self._kept: OrderedDict[Key, Lent] = OrderedDict()
+        self._kept: OrderedDict[Lent, None] = OrderedDict()
+        self._by_key: dict[Key, list[Lent]] = {}  # several queries may read the same rows at once
         self._size = 0
         self._lock = threading.Lock()
 
@@ -107,9 +108,10 @@ class Cursors:
         size = sum([_size(table) for table in rows.values()])
         shape = shape_of(rows, columns) if size <= SLOT_BYTES else None
         with self._lock:
-            kept = self._kept.pop(key, None) or self._slotted(shape)
+            same = self._by_key.get(key)
+            kept = same[-1] if same else self._slotted(shape)
             if kept is not None:
-                self._size -= kept.size
+                self._let_go(kept)
             root = self._root = self._root or self._open()
         if kept is not None and kept.key != key:
             kept.refill(key, rows, size)
@@ -127,22 +129,30 @@ class Cursors:
 
     def _slotted(self, shape: Shape | None) -> Lent | None:
         """A kept cursor with slots of this shape whose rows nobody has asked for again."""
-        for key, kept in self._kept.items():
-            if shape is not None and kept.shape == shape and kept.uses == 1:
-                return self._kept.pop(key)
-        return None
+        if shape is None:
+            return None
+        return next((kept for kept in self._kept if kept.shape == shape and kept.uses == 1), None)
+
+    def _let_go(self, kept: Lent) -> None:
+        del self._kept[kept]
+        same = self._by_key[kept.key]
+        same.remove(kept)
+        if not same:
+            del self._by_key[kept.key]
+        self._size -= kept.size
 
     def take_back(self, lent: Lent) -> None:
         """Keep a cursor whose query went well for the next query over its rows; or close it."""
         over = [lent]
         with self._lock:
-            if self._root is lent.root and lent.size <= KEPT_BYTES and lent.key not in self._kept:
+            if self._root is lent.root and lent.size <= KEPT_BYTES:
                 over.clear()
-                self._kept[lent.key] = lent
+                self._kept[lent] = None
+                self._by_key.setdefault(lent.key, []).append(lent)
                 self._size += lent.size
                 while len(self._kept) > KEPT or self._size > KEPT_BYTES:
-                    _, oldest = self._kept.popitem(last=False)
-                    self._size -= oldest.size
+                    oldest = next(iter(self._kept))
+                    self._let_go(oldest)
                     over.append(oldest)
         for each in over:
             each.cursor.close()
@@ -170,11 +180,12 @@ class Cursors:
 
     def _drop(self) -> list[duckdb.DuckDBPyConnection]:
         """The connections of the database that now is nobody's."""
-        dropped = [each.cursor for each in self._kept.values()]
+        dropped = [each.cursor for each in self._kept]
         if self._root is not None:
             dropped.append(self._root)
         self._root = None
         self._kept.clear()
+        self._by_key.clear()
         self._size = 0
         return dropped
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 LOCAL: Final = "local"
 UPLOADS: Final = "uploads"  # of the workspace: files that agents uploaded, which its connectors may read
 ASKING_S: Final = 600.0
+FEWEST_QUERIES: Final = 4
 UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
 
 
@@ -364,7 +365,11 @@ def engine_settings(settings: Settings) -> EngineSettings:
     from ..engine.engine import Settings as EngineSettings
     from ..engine.tables import TableSettings
 
-    tables = TableSettings(memory_limit=settings["sql.memory"], threads=settings["sql.threads"] or usable_cores())
+    cores = usable_cores()
+    # More queries at once than cores can work on get in each other's way; fewer would wait for one that is slow.
+    queries = max(FEWEST_QUERIES, 2 * cores)
+    threads = settings["sql.threads"] or cores
+    tables = TableSettings(memory_limit=settings["sql.memory"], threads=threads, queries=queries)
     return EngineSettings(max_rows=settings["call.max_rows"], max_bytes=settings["call.max_bytes"], tables=tables)
 
 

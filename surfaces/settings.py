@@ -105,7 +105,12 @@ KEYS: Final = (
     Key("call.max_rows", 10_000_000, _count, "Rows that the sources of one call may give"),
     Key("call.max_bytes", 8 * 2**30, _count, "Bytes that the sources of one call may give"),
     Key("sql.memory", "2GB", _text, "Memory for all tools' SQL together; beyond it, it spills to disk"),
-    Key("sql.threads", 0, lambda value: _count(value) if value not in (0, "0") else 0, "Threads for SQL; 0: all cores"),
+    Key(
+        "sql.threads",
+        0,
+        lambda value: _count(value) if value not in (0, "0") else 0,
+        "Threads for SQL; 0: all it may use",
+    ),
     Key("result.ttl_s", 900.0, _seconds, "Seconds that a result is kept for its cursor"),
     Key("upload.max_bytes", 16 * 2**20, _count, "Bytes that a file uploaded by an agent may have"),
     Key("serve.calls", 64, _count, "Calls of one connector that run at once while it is served"),
