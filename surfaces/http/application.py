@@ -23,6 +23,7 @@ from .draining import Draining
 from .gate import Gate
 from .guards import Names
 from .health import health_routes
+from .numbers import Numbers
 from .principals import Authenticate, local_only
 from .refusal import MCP_PATHS, answer_of, of_error, refusal
 from .refusals import Refusals
@@ -78,6 +79,7 @@ def application(
         middleware=[
             Middleware(Gate, names, authenticate, draining, refusals),
             Middleware(Bodies, settings["serve.max_body"], draining, refusals),
+            Middleware(Numbers, refusals),
             Middleware(Direct, service, server),
         ],
     )
