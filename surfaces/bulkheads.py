@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
 import anyio
@@ -24,31 +24,12 @@ class Bulkheads:
         self._waiting = waiting
         self._by_connector: dict[str, _Bulkhead] = {}
 
-    @asynccontextmanager
-    async def slot(self, connector: str) -> AsyncIterator[Slot]:
-        """Holds a slot of `connector`. Raises OVERLOADED with a retry hint when too many wait for one already."""
+    def slot(self, connector: str) -> Slot:
+        """Holds a slot of `connector`, as a block does. Entering raises OVERLOADED when too many wait already."""
         bulkhead = self._by_connector.get(connector)
         if bulkhead is None:
-            bulkhead = self._by_connector[connector] = _Bulkhead(self._running)
-        if bulkhead.free.value == 0 and bulkhead.waiting >= self._waiting:
-            raise JackfieldError(
-                Code.OVERLOADED,
-                f"{self._running} calls of '{connector}' are running and {self._waiting} are waiting.",
-                f"Try again in {RETRY_AFTER_S:g} s.",
-                {"connector": connector, "retry_after_s": RETRY_AFTER_S},
-                transient=True,
-            )
-        bulkhead.waiting += 1
-        try:
-            await bulkhead.free.acquire()
-        finally:
-            bulkhead.waiting -= 1
-        slot = Slot(bulkhead.free)
-        try:
-            yield slot
-        finally:
-            if slot.held:
-                bulkhead.free.release()
+            bulkhead = self._by_connector[connector] = _Bulkhead(connector, self._running, self._waiting)
+        return Slot(bulkhead)
 
     def depth(self) -> dict[str, tuple[int, int]]:
         """(running, waiting) by connector."""
@@ -58,14 +39,25 @@ class Bulkheads:
         }
 
 
-class Slot:
+class Slot(AbstractAsyncContextManager["Slot"]):
     """A place of a connector, while a call has it. Nobody needs it while the call waits for a person."""
 
-    def __init__(self, free: anyio.Semaphore) -> None:
-        self.held = True
-        self._free = free
+    __slots__ = ("_asking", "_bulkhead", "_taking", "held")
+
+    def __init__(self, bulkhead: _Bulkhead) -> None:
+        self.held = False
+        self._bulkhead = bulkhead
         self._asking = 0
-        self._taking = anyio.Lock()
+        self._taking: anyio.Lock | None = None
+
+    async def __aenter__(self) -> Slot:
+        await self._bulkhead.enter()
+        self.held = True
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        if self.held:
+            self._bulkhead.free.release()
 
     def lent(self, client: Client | None) -> Client | None:
         """`client`, who is asked without the slot."""
@@ -74,16 +66,17 @@ class Slot:
     async def without(self, ask: Callable[[], Awaitable[T]]) -> T:
         """What `ask` gives. The slot is free until the last of what a call asks at once is answered."""
         self._asking += 1
+        self._taking = self._taking or anyio.Lock()
         if self.held:
             self.held = False
-            self._free.release()
+            self._bulkhead.free.release()
         try:
             answer = await ask()
         finally:
             self._asking -= 1
         async with self._taking:
             if not self._asking and not self.held:
-                await self._free.acquire()
+                await self._bulkhead.free.acquire()
                 self.held = True
         return answer
 
@@ -105,8 +98,26 @@ class _Patient:
 
 
 class _Bulkhead:
-    __slots__ = ("free", "waiting")
+    __slots__ = ("connector", "free", "most", "running", "waiting")
 
-    def __init__(self, running: int) -> None:
+    def __init__(self, connector: str, running: int, most: int) -> None:
+        self.connector = connector
+        self.running = running
+        self.most = most  # that may wait
         self.free = anyio.Semaphore(running, fast_acquire=True)
         self.waiting = 0
+
+    async def enter(self) -> None:
+        if self.free.value == 0 and self.waiting >= self.most:
+            raise JackfieldError(
+                Code.OVERLOADED,
+                f"{self.running} calls of '{self.connector}' are running and {self.most} are waiting.",
+                f"Try again in {RETRY_AFTER_S:g} s.",
+                {"connector": self.connector, "retry_after_s": RETRY_AFTER_S},
+                transient=True,
+            )
+        self.waiting += 1
+        try:
+            await self.free.acquire()
+        finally:
+            self.waiting -= 1

@@ -110,9 +110,11 @@ async def pull_short(
     short = database.short
     if short is None or not short.knows(query.sql):
         return None
-    with anyio.move_on_after(timeout_s):
-        return await short.read(query.sql, query.values, context, guarded=guarded)
-    raise _too_slow(database, timeout_s)
+    try:
+        async with asyncio.timeout(timeout_s):  # a scope of anyio costs three times as much
+            return await short.read(query.sql, query.values, context, guarded=guarded)
+    except TimeoutError:
+        raise _too_slow(database, timeout_s) from None
 
 
 async def leased(

@@ -17,13 +17,14 @@ import anyio
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from .draining import KEY
 from .refusal import CLOSE, Refusal, body_of, refusal, send_refusal
 from .refusals import Refusals
 
 MAX_HEAD: Final = 32 * 2**10
 MAX_HEADERS: Final = 100
 SWEEP_S: Final = 1.0
-GONE: Final = "jackfield.gone"  # key of the scope: called when the client goes away before it was answered
+ENDS_WITH_CLIENT: Final = "jackfield.ends_with_client"  # key of the scope: work for nobody but the client
 REPLY: Final = "jackfield.reply"  # key of the scope: `Connection.reply`
 OK: Final = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
@@ -71,9 +72,10 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         if self.cycle is not None and not self.cycle.response_complete:
-            gone: Any = self.cycle.scope.get(GONE)
-            if gone is not None:
-                gone()
+            scope: Any = self.cycle.scope
+            request = scope.get(KEY)
+            if request is not None and scope.get(ENDS_WITH_CLIENT):
+                request.scope.cancel()
 
     def reply(self, scope: Scope, body: bytes) -> bool:
         """Answer the request of `scope` with this JSON at once, as two messages of ASGI do; False: those are needed."""

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import anyio
 import msgspec
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
@@ -34,8 +33,8 @@ from .server import JackfieldServer
 VERSION: Final = "2026-07-28"
 METHOD: Final = "tools/call"
 DOCUMENT: Final = "jackfield.document"
-GONE: Final = "jackfield.gone"
 REPLY: Final = "jackfield.reply"
+ENDS_WITH_CLIENT: Final = "jackfield.ends_with_client"
 AT_ONCE: Final = 65_536  # bytes; a client that does not read must hold up those who write more
 # The members that a plain call has, and that its params and its _meta may have. Any other is for the SDK.
 CALL: Final = frozenset({"jsonrpc", "id", "method", "params"})
@@ -63,11 +62,8 @@ class Direct:
         if found is None:
             await self._app(scope, receive, send)
             return
-        with anyio.CancelScope() as gone:
-            scope[GONE] = gone.cancel
-            body = await self._answered(*found, scope)
-        if gone.cancelled_caught:
-            return
+        scope[ENDS_WITH_CLIENT] = True
+        body = await self._answered(*found, scope)
         reply = scope.get(REPLY)
         if reply is not None and len(body) <= AT_ONCE and reply(scope, body):
             return
