@@ -33,7 +33,8 @@ def loads(body: bytes) -> Any:
     except msgspec.DecodeError as error:
         raise NotStrictError(_said(str(error), body)) from None
     try:
-        value = json.loads(body, object_pairs_hook=_Objects(), parse_int=_integer)
+        _objects.keys = 0
+        value = _decoder.decode(body.decode())
     except RecursionError:
         raise _too_deep() from None
     if body.count(b"{") + body.count(b"[") > MAX_DEPTH:
@@ -42,19 +43,19 @@ def loads(body: bytes) -> Any:
 
 
 class _Objects:
-    """Makes the objects of one document."""
+    """Makes the objects of one document at a time, and counts their keys."""
 
-    __slots__ = ("_keys",)
+    __slots__ = ("keys",)
 
     def __init__(self) -> None:
-        self._keys = 0
+        self.keys = 0
 
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
-        self._keys += len(pairs)
+        self.keys += len(pairs)
         if len(made) != len(pairs):
             raise NotStrictError("an object has the same key twice")
-        if self._keys > MAX_KEYS:
+        if self.keys > MAX_KEYS:
             raise NotStrictError(f"there are more than {MAX_KEYS:,} keys")
         return made
 
@@ -63,6 +64,11 @@ def _integer(text: str) -> int:
     if len(text) > MAX_DIGITS:
         raise NotStrictError(f"a number has more than {MAX_DIGITS} digits")
     return int(text)
+
+
+# Kept, since to make a decoder takes longer than to read a call.
+_objects: Final = _Objects()
+_decoder: Final = json.JSONDecoder(object_pairs_hook=_objects, parse_int=_integer)
 
 
 def _check_depth(value: Any) -> None:
