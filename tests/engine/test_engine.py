@@ -131,6 +131,7 @@ async def test_a_failure_that_cuts_off_a_write_tells_of_it() -> None:
         raise JackfieldError(Code.SOURCE_ERROR, "too bad")
 
     kinds = (*KINDS, kind("call", call), kind("fail", fail), kind("write", write, Effect.WRITES))
+
     async def resolve(name: str) -> tuple[Graph, Environment]:
         return flow({"w": "write"}), Environment()
 
