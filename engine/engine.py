@@ -112,10 +112,9 @@ class Engine:
         start: str = "",
         input_provider: InputProvider | None = None,
         client: Client | None = None,
-        run_id: str = "",
         trail: Trail | None = None,
     ) -> Run:
-        """Run `graph`: as a component to its first output, else until nothing can fire. `run_id` names the run.
+        """Run `graph`: as a component to its first output, else until nothing can fire.
 
         `trail` is where its events go, for one who wants those of a run that fails too; it names the run then.
 
@@ -130,7 +129,7 @@ class Engine:
         timeout_s = settings.timeout_s if timeout_s is None else timeout_s
         now = asyncio.get_running_loop().time()
         run = RunState(
-            id=run_id or (trail.run if trail is not None else "") or secrets.token_hex(8),
+            id=(trail.run if trail is not None else "") or secrets.token_hex(8),
             services=self,
             trail=(trail := trail or Trail("", listener)),
             budget=CountedBudget(max_rows or settings.max_rows, max_bytes or settings.max_bytes),

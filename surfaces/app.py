@@ -6,12 +6,11 @@ The command line, the Python API and every server stand on `App.call`; nothing b
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, Unpack
 
 from ..connectors.catalog import Catalog
 from ..connectors.model import Connector, ResultShape, Runnable, Skill, Tool
@@ -24,13 +23,13 @@ from ..nodes.blocking import in_thread
 from ..nodes.secrets import EnvironmentSecrets
 from . import settings as settings_module
 from .answers import CallResult, explained, read_whole, result_of, was_capped
+from .engine_setup import engine_settings, model_kinds
 from .faults import of_finding, redacted
 from .lookup import Lookup, load_catalog
 from .settings import Settings
 
 if TYPE_CHECKING:
     from ..engine.engine import Engine
-    from ..engine.engine import Settings as EngineSettings
     from ..engine.events import Listener, Trail
     from ..engine.results import ResultStore
     from ..engine.runs import Run
@@ -38,8 +37,22 @@ if TYPE_CHECKING:
 LOCAL: Final = "local"
 UPLOADS: Final = "uploads"  # of the workspace: files that agents uploaded, which its connectors may read
 ASKING_S: Final = 600.0
-FEWEST_QUERIES: Final = 4
 UNBOUNDED: Final = ResultShape(max_rows=2**62, max_bytes=2**62)
+
+
+class CallOptions(TypedDict, total=False):
+    """How a call is made, where it is not the usual way."""
+
+    principal: str
+    page: int | None  # so many rows and a cursor to go on from; None: all rows
+    cursor: str | None  # goes on in an earlier call's rows, without running anything
+    bounded: bool  # pages are what the tool's `result` allows: so unless False
+    stream: bool  # without a page the table may be a stream, read while the call goes on: whoever reads it closes it
+    timeout_s: float | None
+    fresh: bool  # no rows that were kept
+    idempotency_key: str  # a write with it happens once for the same tool and arguments
+    listener: Listener | None  # hears the events of the run
+    client: Client | None  # is asked what the graph asks
 
 
 class App:
@@ -195,47 +208,14 @@ class App:
         )
 
     async def call(
-        self,
-        connector: str,
-        name: str,
-        arguments: Mapping[str, Any],
-        *,
-        principal: str = LOCAL,
-        page: int | None = None,
-        cursor: str | None = None,
-        bounded: bool = True,
-        stream: bool = False,
-        timeout_s: float | None = None,
-        fresh: bool = False,
-        idempotency_key: str = "",
-        listener: Listener | None = None,
-        client: Client | None = None,
+        self, connector: str, name: str, arguments: Mapping[str, Any], **options: Unpack[CallOptions]
     ) -> CallResult:
         """Call a tool or a skill: run the graph that `compile` prints, and give what it gave.
 
-        A write with an `idempotency_key` happens once for the same tool and the same arguments.
-
-        `page` asks for that many rows and a cursor to go on from; None gives all rows. `bounded` keeps pages to what
-        the tool's `result` allows. `cursor` continues an earlier call without running anything. With `stream` and no
-        `page` the table may be a stream, read while the call and its time limit go on: whoever reads it closes it.
-        `client` is asked what the graph asks. Errors are JackfieldError, and hold no secret.
+        Errors are JackfieldError, and hold no secret.
         """
         owner, found = self.lookup.find(connector, name)
-        return await self.perform(
-            owner,
-            found,
-            arguments,
-            principal=principal,
-            page=page,
-            cursor=cursor,
-            bounded=bounded,
-            stream=stream,
-            timeout_s=timeout_s,
-            fresh=fresh,
-            idempotency_key=idempotency_key,
-            listener=listener,
-            client=client,
-        )
+        return await self.perform(owner, found, arguments, **options)
 
     async def perform(
         self,
@@ -243,23 +223,12 @@ class App:
         found: Runnable,
         arguments: Mapping[str, Any],
         *,
-        principal: str = LOCAL,
-        page: int | None = None,
-        cursor: str | None = None,
-        bounded: bool = True,
-        stream: bool = False,
-        timeout_s: float | None = None,
-        fresh: bool = False,
-        idempotency_key: str = "",
-        listener: Listener | None = None,
-        client: Client | None = None,
-        run_id: str = "",
         trail: Trail | None = None,
+        **options: Unpack[CallOptions],
     ) -> CallResult:
-        """`call`, of what has been found. `run_id` names the run; a new name when it is empty.
-
-        `trail` is where the events of its run go.
-        """
+        """`call`, of what has been found. `trail` is where the events of its run go, and names it."""
+        principal, page = options.get("principal", LOCAL), options.get("page")
+        bounded, cursor, client = options.get("bounded", True), options.get("cursor"), options.get("client")
         shape = found.result if isinstance(found, Tool) and bounded else UNBOUNDED
         category = found.category
         if cursor is not None:
@@ -270,20 +239,19 @@ class App:
 
         engine = self.engine
         graph = await self._sound_graph(found, owner)
-        limit = timeout_s or (found.timeout_s if isinstance(found, Tool) else None) or self._time_for(graph, client)
+        limit = options.get("timeout_s") or (found.timeout_s if isinstance(found, Tool) else None)
         try:
             run = await engine.run(
                 graph,
                 arguments,
                 environment=self.environment(owner),
                 principal=principal,
-                timeout_s=limit,
-                listener=listener,
+                timeout_s=limit or self._time_for(graph, client),
+                listener=options.get("listener"),
                 client=client,
-                fresh=fresh,
-                idempotency_key=scoped(idempotency_key, found.key, arguments),
-                stream=stream and page is None,
-                run_id=run_id,
+                fresh=options.get("fresh", False),
+                idempotency_key=scoped(options.get("idempotency_key", ""), found.key, arguments),
+                stream=options.get("stream", False) and page is None,
                 trail=trail,
             )
         except JackfieldError as error:
@@ -297,9 +265,11 @@ class App:
     def _time_for(self, graph: Graph, client: Client | None) -> float:
         """Seconds that a call may take: where a person is asked, what he takes counts too."""
         usual = float(self.settings["call.timeout_s"])
+        if client is None:
+            return usual
         kinds = self.engine.kinds
         effects = {kinds[node.type].effect for node in graph.nodes if node.type in kinds}
-        return usual if client is None or Effect.ASKS not in effects else max(usual, ASKING_S)
+        return max(usual, ASKING_S) if Effect.ASKS in effects else usual
 
     async def _result(
         self, found: Runnable, category: str, run: Run, shape: ResultShape, principal: str, page: int | None
@@ -358,32 +328,3 @@ class App:
     def redacted(self, error: JackfieldError) -> JackfieldError:
         """The error without any secret that this app has resolved."""
         return redacted(error, self.secrets.redact)
-
-
-def engine_settings(settings: Settings) -> EngineSettings:
-    """The engine's own settings out of a workspace's."""
-    from ..engine.engine import Settings as EngineSettings
-    from ..engine.tables import TableSettings
-
-    cores = usable_cores()
-    # More queries at once than cores can work on get in each other's way; fewer would wait for one that is slow.
-    queries = max(FEWEST_QUERIES, 2 * cores)
-    threads = settings["sql.threads"] or cores
-    tables = TableSettings(memory_limit=settings["sql.memory"], threads=threads, queries=queries)
-    return EngineSettings(max_rows=settings["call.max_rows"], max_bytes=settings["call.max_bytes"], tables=tables)
-
-
-def usable_cores() -> int:
-    """Those that this process may run on: DuckDB asks for all of the machine's, and their threads get in their way."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def model_kinds(settings: Settings) -> tuple[NodeType[Any], ...]:
-    """The skill kind whose prompts a model answers, where one is configured."""
-    if not settings["model.url"]:
-        return ()
-    from ..nodes.chat import ChatEndpoint
-    from ..nodes.skill import skill_kind
-
-    endpoint = ChatEndpoint(settings["model.url"], settings["model.name"], settings["model.secret_key"])
-    return (skill_kind(endpoint),)
