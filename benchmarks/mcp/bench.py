@@ -40,7 +40,7 @@ SERVER_CORE, CLIENT_CORE = "0", "1"
 TABLE = """
 CREATE TABLE orders AS SELECT g::int8 AS id, (g % 4000)::int AS customer_id,
     (ARRAY['paid', 'new', 'returned'])[1 + g % 3] AS status, (g % 100000 / 100.0)::numeric(12,2) AS amount,
-    timestamptz '2024-01-01' + g * interval '1 minute' AS created_at
+    timestamptz '2024-01-01' + g * interval '1 minute' AS created_at, md5(g::text) AS note
     FROM generate_series(1, 100000) g;
 ALTER TABLE orders ADD PRIMARY KEY (id);
 ANALYZE orders;
