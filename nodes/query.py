@@ -22,6 +22,7 @@ async def query_node(config: AtDatabase, inputs: Inputs, context: Context) -> Ou
     """Raises QUERY_INVALID unless the SQL only reads; the session's read-only transaction holds it too."""
     from .sqltext.read_only import require_read_only
     from .sqltext.reading import read
+    from .sqltext.references import table_parts
 
     await read(require_read_only, config.sql, config.engine)
     sql, values = bound_sql(config.engine, config.sql, inputs.get(ARGUMENTS) or {})
@@ -29,22 +30,25 @@ async def query_node(config: AtDatabase, inputs: Inputs, context: Context) -> Ou
     stream = context.streams
     place = database(config.where(context), timeout_s=None if stream else config.timeout_s)
 
-    # Without a parenthesis no function is called, and only a function could change a session that but reads.
-    guarded = "(" in config.sql
+    # Only a function could change a session that but reads. None is called without a parenthesis, or behind a view.
+    tables = table_parts(config.sql, config.engine)
+    calls = "(" in config.sql
 
     if not stream:
-        table = await pull_short(place, query, context, timeout_s=config.timeout_s, guarded=guarded)
+        table = await pull_short(place, query, context, timeout_s=config.timeout_s)
         if table is not None:
             return {ROWS: table}
-    begun: list[tuple[Query, Rows]] = []
+    begun: list[tuple[Query, Rows, bool]] = []
 
     def begin(session: Session) -> Rows:
         sent = session.statement(query)
-        begun.append((sent, session.read(sent, guarded=guarded)))
-        return begun[-1][1]
+        guarded = calls or not session.is_plain(tables)
+        rows = session.read(sent, guarded=guarded)
+        begun.append((sent, rows, guarded))
+        return rows
 
     table = await pull(place, begin, context, timeout_s=config.timeout_s, stream=stream)
     if place.short is not None and not table.is_stream:
-        sent, rows = begun[-1]
-        place.short.learn(query.sql, sent.sql, rows, table.num_rows or 0)
+        sent, rows, guarded = begun[-1]
+        place.short.learn(query.sql, sent.sql, rows, table.num_rows or 0, guarded=guarded)
     return {ROWS: table}

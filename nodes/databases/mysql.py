@@ -23,7 +23,7 @@ from .dsn import Dsn
 from .mysql_failures import failure
 from .mysql_types import DOUBLE, FLOAT, INTEGERS, MySQLDialect, batch_of, columns_of, quoted, schema_of
 from .pushdown import Dialect, Query, Relation, listed
-from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Written
+from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Tables, Written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +51,8 @@ class MySQLSession:
         self.used = self.lent = False
         self._dsn = dsn
         self._described: dict[str, tuple[float, tuple[Column, ...]]] = {}
+        self._plain: dict[Tables, tuple[float, bool]] = {}
+        self._read_only, self._timeout_s = read_only, timeout_s
         self._cursor: Any = None
         self._guarded = False
         self._task: asyncio.Task[Any] | None = None
@@ -102,13 +104,20 @@ class MySQLSession:
         selects = listed(known[1], self.dialect)
         return Query(f"SELECT {selects} FROM ({query.sql}\n) AS jackfield", query.values, known[1])
 
+    def is_plain(self, tables: Tables) -> bool:
+        until, found = self._plain.get(tables, (0.0, False))
+        if until < time.monotonic():
+            found = not tables or self._run(self._are_plain(tables))
+            self._plain[tables] = (time.monotonic() + DESCRIBED_FOR_S, found)
+        return found
+
     def finish(self) -> None:
         cursor, self._cursor = self._cursor, None
         guarded, self._guarded = self._guarded, False
         if cursor is not None:
             self._run(cursor.close())
         if guarded:
-            self._run(self._connection.query("ROLLBACK"))
+            self._run(self._restored())
         self.used = True
 
     def write(self, query: Query) -> Written:
@@ -148,6 +157,7 @@ class MySQLSession:
 
     def forget(self) -> None:
         self._described.clear()
+        self._plain.clear()
 
     def cancel(self) -> None:
         thread_id = self._connection.thread_id()
@@ -201,6 +211,19 @@ class MySQLSession:
             return columns_of(result.fields or ()), result.rows or ()
         finally:
             await statement.close()
+
+    async def _are_plain(self, tables: Tables) -> bool:
+        one = "(TABLE_SCHEMA = coalesce(%s, DATABASE()) AND TABLE_NAME = %s)"
+        sql = "SELECT count(*) FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND ({})"
+        values = [part for table in tables for part in (table[-2] if len(table) > 1 else None, table[-1])]
+        _, rows = await self._prepared(sql.format(" OR ".join([one] * len(tables))), values)
+        return int(rows[0][0]) == len(tables)
+
+    async def _restored(self) -> None:
+        """As it was opened, whatever functions were called: a rollback undoes neither settings nor locks."""
+        await self._connection.query("ROLLBACK")
+        await self._connection.query("DO RELEASE_ALL_LOCKS()")
+        await _set_up(self._connection, self._read_only, self._timeout_s)
 
     async def _begin(self, sql: str) -> tuple[Column, ...]:
         from asyncmy.cursors import SSCursor
@@ -266,21 +289,25 @@ async def _connect(dsn: Dsn, read_only: bool, timeout_s: float | None) -> Connec
         # Several statements in one text: this driver asks for it, and nobody here needs it.
         await connection._execute_command(COM_SET_OPTION, MULTI_STATEMENTS_OFF)
         await connection.read_packet()
-        mariadb = "mariadb" in connection.get_server_info().lower()
-        settings = [f"sql_mode = '{SQL_MODE}'", "time_zone = '+00:00'"]
-        if timeout_s is not None:
-            limit = timeout_s + GRACE_S
-            settings.append(f"max_statement_time = {limit}" if mariadb else f"max_execution_time = {int(limit * 1000)}")
-            settings.append(f"innodb_lock_wait_timeout = {max(1, int(limit))}")
-        else:
-            settings.append(f"net_write_timeout = {STREAM_S}")
-        await connection.query(f"SET SESSION {', SESSION '.join(settings)}")
-        if read_only:
-            await connection.query("SET SESSION TRANSACTION READ ONLY")
+        await _set_up(connection, read_only, timeout_s)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+async def _set_up(connection: Connection, read_only: bool, timeout_s: float | None) -> None:
+    mariadb = "mariadb" in connection.get_server_info().lower()
+    settings = [f"sql_mode = '{SQL_MODE}'", "time_zone = '+00:00'"]
+    if timeout_s is not None:
+        limit = timeout_s + GRACE_S
+        settings.append(f"max_statement_time = {limit}" if mariadb else f"max_execution_time = {int(limit * 1000)}")
+        settings.append(f"innodb_lock_wait_timeout = {max(1, int(limit))}")
+    else:
+        settings.append(f"net_write_timeout = {STREAM_S}")
+    await connection.query(f"SET SESSION {', SESSION '.join(settings)}")
+    if read_only:
+        await connection.query("SET SESSION TRANSACTION READ ONLY")
 
 
 async def _opened(dsn: Dsn) -> Connection:

@@ -176,8 +176,8 @@ class MySQLDialect:
     """
 
     def relation(self, table: str) -> Relation:
-        parts = [m[1].replace("``", "`") if m[1] else m[2] for m in PART.finditer(table)]
-        return Relation(".".join(quoted(part) for part in parts), name=table)
+        parts = tuple(m[1].replace("``", "`") if m[1] else m[2] for m in PART.finditer(table))
+        return Relation(".".join(map(quoted, parts)), name=table, parts=parts)
 
     def quoted(self, name: str) -> str:
         return quoted(name)

@@ -15,7 +15,8 @@ from .dsn import Dsn
 from .postgres_failures import failure
 from .postgres_types import PostgresDialect, columns_of, parts_of, quoted
 from .pushdown import Dialect, Query, Relation, listed
-from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Written
+from .session import DESCRIBED_FOR_S, GRACE_S, Rows, Tables, Written
+from .short import UNLOCK
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,6 +60,7 @@ class PostgresSession:
         self.used = self.lent = False
         self._dsn = dsn
         self._described: dict[str, tuple[float, tuple[Column, ...]]] = {}
+        self._plain: dict[Tables, tuple[float, bool]] = {}
         self._reader: pa.RecordBatchReader | None = None
         self._guarded = False
         self._read_only = read_only
@@ -125,6 +127,14 @@ class PostgresSession:
         selects = listed(known[1], self.dialect)
         return Query(f"SELECT {selects} FROM ({query.sql}\n) AS jackfield", query.values, known[1])
 
+    def is_plain(self, tables: Tables) -> bool:
+        until, found = self._plain.get(tables, (0.0, False))
+        if until < time.monotonic():
+            names = [".".join(quoted(part) for part in table) for table in tables]
+            found = bool(self.rows(PLAIN, (names,))[0][0]) if names else True
+            self._plain[tables] = (time.monotonic() + DESCRIBED_FOR_S, found)
+        return found
+
     def finish(self) -> None:
         reader, self._reader = self._reader, None
         guarded, self._guarded = self._guarded, False
@@ -133,6 +143,7 @@ class PostgresSession:
                 reader.close()
             if guarded:
                 self._kept("ROLLBACK").execute_update()
+                self._kept(UNLOCK).execute_update()
         except Exception as error:
             raise failure(error, self._dsn) from None
         self.used = True
@@ -145,6 +156,7 @@ class PostgresSession:
 
     def forget(self) -> None:
         self._described.clear()
+        self._plain.clear()
 
     def cancel(self) -> None:
         # In a thread: cancelling connects to the server, and the caller is the event loop.
@@ -296,6 +308,9 @@ class PostgresSession:
             self._connection.adbc_cancel()
 
 
+PLAIN: Final = """
+SELECT bool_and(coalesce(c.relkind IN ('r', 'p', 'm') AND NOT c.relrowsecurity, false))
+FROM unnest($1::text[]) AS t(name) LEFT JOIN pg_class c ON c.oid = to_regclass(t.name)"""
 TABLES: Final = """
 SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE n.nspname || '.' END || c.relname
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -105,7 +105,8 @@ class PostgresDialect:
         self._inline = inline
 
     def relation(self, table: str) -> Relation:
-        return Relation(".".join(quoted(part) for part in parts_of(table)), name=table)
+        parts = tuple(parts_of(table))
+        return Relation(".".join(map(quoted, parts)), name=table, parts=parts)
 
     def quoted(self, name: str) -> str:
         return quoted(name)

@@ -101,9 +101,11 @@ async def pull(
 
 
 async def pull_short(
-    database: Database, query: Query, context: Context, *, timeout_s: float, guarded: bool
+    database: Database, query: Query, context: Context, *, timeout_s: float, arrow: bool = False
 ) -> Table | None:
     """The rows of `query` by the quicker way for short answers; None: it is not for that, so `pull` them.
+
+    `arrow`: as Arrow, for one who goes on with that.
 
     Raises JackfieldError: SOURCE_TIMEOUT after `timeout_s`, BUDGET_EXCEEDED.
     """
@@ -112,7 +114,7 @@ async def pull_short(
         return None
     try:
         async with asyncio.timeout(timeout_s):  # a scope of anyio costs three times as much
-            return await short.read(query.sql, query.values, context, guarded=guarded)
+            return await short.read(query.sql, query.values, context, arrow=arrow)
     except TimeoutError:
         raise _too_slow(database, timeout_s) from None
 

@@ -15,12 +15,14 @@ from .narrowing import Comparison, NotPushedError, narrow
 class Relation:
     """What stands after FROM: a quoted table, or a sub-select with its alias and the values it binds.
 
-    `name` is a table's name for messages, empty for a sub-select, whose SQL is a user's.
+    `name` is a table's name for messages, empty for a sub-select, whose SQL is a user's; `parts` are its schema, if
+    that is written, and its name.
     """
 
     sql: str
     values: tuple[Any, ...] = ()
     name: str = ""
+    parts: tuple[str, ...] = ()
 
 
 class Dialect(Protocol):

@@ -37,6 +37,9 @@ class Written:
     returned: pa.Table | None
 
 
+Tables = tuple[tuple[str, ...], ...]  # each as its schema, if it is written, and its name
+
+
 class ConnectionLostError(Exception):
     """The connection is gone. `error` is what the caller is told if trying again does not help."""
 
@@ -64,6 +67,9 @@ class Session(Protocol):
 
     def statement(self, query: Query) -> Query:
         """`query`, whose SQL is a user's, such that each column of its result arrives in a form we read."""
+
+    def is_plain(self, tables: Tables) -> bool:
+        """Whether each of `tables` holds its rows itself. Behind a view functions may run, which change the session."""
 
     def finish(self) -> None:
         """End what `read` began; the session is then ready for the next."""

@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from ...graphs.errors import JackfieldError
 from ..base import Context
 from ..table import Columns, Table, arrow_of
 from .columns import Column
@@ -30,6 +31,7 @@ REMEMBERED: Final = 256
 PREPARED: Final = 64
 CONNECT_S: Final = 10.0
 CLOSE_S: Final = 1.0
+UNLOCK: Final = "SELECT pg_advisory_unlock_all()"  # a rollback undoes settings, and leaves these locks
 # Their certificates are looked for elsewhere by asyncpg than by libpq.
 TLS: Final = ("disable", "prefer", "require")
 
@@ -42,12 +44,16 @@ class NotShortError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a query was found to be. `sql` is what is sent for it; without the empty table it is not for us."""
+    """What a query was found to be. `sql` is what is sent for it; without the empty table it is not for us.
+
+    Guarded: functions may be called, so it runs in a read-only transaction that is rolled back.
+    """
 
     until: float
     sql: str = ""
     empty: pa.Table | None = None
     values: tuple[Values, ...] = ()
+    guarded: bool = True
 
 
 class ShortAnswers:
@@ -70,13 +76,13 @@ class ShortAnswers:
         until, columns = self._columns.get(relation, (0.0, None))
         return columns if until > time.monotonic() else None
 
-    def learn(self, key: str, sql: str, found: Rows, count: int) -> None:
+    def learn(self, key: str, sql: str, found: Rows, count: int, *, guarded: bool) -> None:
         """Keep what the ordinary way found: `sql` was sent for the query `key`, and `count` rows came."""
         values = tuple(_values(field.type) for field in found.schema)
         fits = bool(values) and None not in values and count <= SHORT and not found.open and self._dsn.tls in TLS
         until = time.monotonic() + DESCRIBED_FOR_S
         plain = tuple(each for each in values if each is not None)
-        self._known[key] = Known(until, sql, found.schema.empty_table(), plain) if fits else Known(until)
+        self._known[key] = Known(until, sql, found.schema.empty_table(), plain, guarded) if fits else Known(until)
         self._known.move_to_end(key)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
@@ -85,48 +91,42 @@ class ShortAnswers:
         known = self._known.get(key)
         return known is not None and known.empty is not None and known.until > time.monotonic()
 
-    async def read(self, key: str, values: Sequence[Any], context: Context, *, guarded: bool) -> Table | None:
-        """The rows of the query `key`; None: read them the ordinary way.
+    async def read(self, key: str, values: Sequence[Any], context: Context, *, arrow: bool = False) -> Table | None:
+        """The rows of the query `key`, as Arrow if that is asked for; None: read them the ordinary way.
 
-        Guarded: the SQL is not ours, so it runs in a read-only transaction that is rolled back. The caller sets the
-        time limit. Raises BUDGET_EXCEEDED.
+        The caller sets the time limit. Raises BUDGET_EXCEEDED, and OVERLOADED when no connection becomes free.
         """
         known = self._known.get(key)
         if known is None or known.empty is None or known.until < time.monotonic():
             return None
-        columns = await self._columns_of(known, values, context, guarded)
-        if columns is None:
+        try:
+            columns, is_new = await self._fetched(known, values, context)
+            table = Table.of_columns(columns, known.empty)
+            if arrow or is_new:  # the types of a prepared statement stay what they are: once is enough to see that
+                table = Table.whole(arrow_of(columns, known.empty.schema))
+        except JackfieldError:
+            raise
+        except Exception:  # whatever it is: the ordinary way meets it too, and says what is wrong
             self._known[key] = Known(known.until)
             return None
-        rows = len(columns[0])
-        size = sum(map(_size, columns))
+        rows, size = len(columns[0]), sum(map(_size, columns))
         context.budget.spend_rows(rows)
         context.budget.spend_bytes(size)
         context.note("pulled", rows=rows, bytes=size)
-        assert known.empty is not None
-        return Table.of_columns(columns, known.empty)
+        return table
 
-    async def _columns_of(self, known: Known, values: Sequence[Any], context: Context, guarded: bool) -> Columns | None:
-        import asyncpg  # type: ignore[import-untyped]
-        import pyarrow as pa
-
-        try:
-            async with context.pools.lease(self._key, self._open, _close) as lease:
-                try:
-                    rows, is_new = await lease.value.read(known.sql, values, guarded)
-                except BaseException:
-                    lease.discard()
-                    raise
-            found = zip(*rows, strict=True) if rows else ((),) * len(known.values)
-            columns = [read(column) for read, column in zip(known.values, found, strict=True)]
-            if is_new and known.empty is not None:
-                arrow_of(columns, known.empty.schema)  # the types of a prepared statement stay what they are
-            return columns
-        except (NotShortError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, pa.ArrowException, ValueError):
-            return None
+    async def _fetched(self, known: Known, values: Sequence[Any], context: Context) -> tuple[Columns, bool]:
+        async with context.pools.lease(self._key, self._open, _close) as lease:
+            try:
+                rows, is_new = await lease.value.read(known.sql, values, known.guarded)
+            except BaseException:
+                lease.discard()
+                raise
+        found = zip(*rows, strict=True) if rows else ((),) * len(known.values)
+        return [read(column) for read, column in zip(known.values, found, strict=True)], is_new
 
     async def _open(self) -> Connection:
-        import asyncpg
+        import asyncpg  # type: ignore[import-untyped]
 
         settings = {"application_name": "jackfield", "default_transaction_read_only": "on"}
         settings["standard_conforming_strings"] = "on"
@@ -155,16 +155,17 @@ class Connection:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._prepared: dict[str, Any] = {}
+        self._count = 0
 
     async def read(self, sql: str, values: Sequence[Any], guarded: bool) -> tuple[list[Any], bool]:
         """At most SHORT rows, and whether the statement was prepared for them. Raises NotShortError for more rows."""
-        if guarded:
-            await self._connection.execute("BEGIN READ ONLY")
-            try:
-                return await self._fetched(sql, values)
-            finally:
-                await self._connection.execute("ROLLBACK")
-        return await self._fetched(sql, values)
+        if not guarded:
+            return await self._fetched(sql, values)
+        await self._connection.execute("BEGIN READ ONLY")
+        try:
+            return await self._fetched(sql, values)
+        finally:
+            await self._connection.execute(f"ROLLBACK; {UNLOCK}")
 
     async def _fetched(self, sql: str, values: Sequence[Any]) -> tuple[list[Any], bool]:
         statement = self._prepared.get(sql)
@@ -172,7 +173,10 @@ class Connection:
         if statement is None:
             if len(self._prepared) >= PREPARED:
                 self._prepared.clear()
-            statement = self._prepared[sql] = await self._connection.prepare(sql)
+            # By a name: an unnamed statement is parsed anew each time, though its columns are not described anew.
+            self._count += 1
+            statement = await self._connection.prepare(sql, name=f"jackfield_{self._count}")
+            self._prepared[sql] = statement
         # Outside of a transaction asyncpg offers all rows or one. Its own protocol takes a limit, in one round trip.
         rows, _, is_complete = await self._connection._protocol.bind_execute(
             statement._state, tuple(values), "", SHORT + 1, True, None

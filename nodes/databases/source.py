@@ -88,14 +88,16 @@ async def _pull(
     context: Context,
     stream: bool,
 ) -> Table:
-    made: list[tuple[Pushdown, Rows]] = []
-    guarded = config.query is not None
+    made: list[tuple[Pushdown, Rows, bool]] = []
+    calls = config.query is not None
+    tables = (place.parts,) if place.parts else ()
 
     def begin(session: Session) -> Rows:
         columns = session.columns(place)
         check_contract(config, columns, context.node)
         pushed = push_for(engine, config, place, scan, columns, stream=stream)
-        made.append((pushed, session.read(pushed.query, guarded=guarded)))
+        guarded = calls or not session.is_plain(tables)
+        made.append((pushed, session.read(pushed.query, guarded=guarded), guarded))
         if short is not None:
             short.describe(place.sql, columns)
         return made[-1][1]
@@ -113,16 +115,16 @@ async def _pull(
     columns = None if short is None else short.columns(place.sql)
     narrowed = None if columns is None else push_for(engine, config, place, scan, columns)
     if narrowed is not None and narrowed.pushed:
-        rows = await pull_short(source, narrowed.query, context, timeout_s=config.timeout_s, guarded=guarded)
+        rows = await pull_short(source, narrowed.query, context, timeout_s=config.timeout_s, arrow=True)
         if rows is not None:
             context.note("pushed", **narrowed.as_event())
             return Table.whole(convert(rows.arrow()))
     table = await pull(source, begin, context, timeout_s=config.timeout_s, stream=stream, convert=convert)
-    pushed, read = made[-1]
+    pushed, read, guarded = made[-1]
     context.note("pushed", **pushed.as_event())
     if short is not None and pushed.pushed and not table.is_stream:
         bound = push_for(engine, config, place, scan, short.columns(place.sql) or ()).query
-        short.learn(bound.sql, bound.sql, read, table.num_rows or 0)
+        short.learn(bound.sql, bound.sql, read, table.num_rows or 0, guarded=guarded)
     return table
 
 

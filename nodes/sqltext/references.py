@@ -54,6 +54,20 @@ def references(sql: str, dialect: Dialect = "duckdb") -> References:
     )
 
 
+@lru_cache(maxsize=512)
+def table_parts(sql: str, dialect: Dialect) -> tuple[tuple[str, ...], ...]:
+    """Each table that is read, as (name,) or (schema, name) or longer, as the database itself understands the names.
+
+    Raises as `references` does.
+    """
+    fold = str.lower if dialect == "postgres" else str
+    found = [
+        tuple(part.name if part.args.get("quoted") else fold(part.name) for part in table.parts)
+        for table in source_tables(tree(sql, dialect))
+    ]
+    return tuple(dict.fromkeys(found))
+
+
 def source_tables(parsed: exp.Expr) -> list[exp.Table]:
     """The tables that are read, in order, without table functions and without what WITH defines where it is seen."""
     return [

@@ -151,6 +151,32 @@ def test_a_setting_made_by_a_query_ends_with_it(postgres: PostgresServer) -> Non
 
 
 @pytest.mark.anyio
+async def test_what_a_view_changes_in_the_session_of_mariadb_is_not_there_for_the_next(mariadb: MariaDBServer) -> None:
+    setup = (
+        "CREATE FUNCTION sneaks() RETURNS int NO SQL BEGIN SET SESSION sql_mode = 'ANSI_QUOTES';"
+        " DO GET_LOCK('held', 0); RETURN 1; END"
+    )
+    with mariadb.database(SETUP) as dsn:
+        name = dsn.rpartition("/")[2]
+        mode = "CREATE FUNCTION mode() RETURNS text NO SQL RETURN @@session.sql_mode"
+        mariadb.run(f"DELIMITER $$\n{setup}$$\n{mode}$$\nDELIMITER ;\n", name)
+        mariadb.run("CREATE VIEW sneaky AS SELECT sneaks() AS x", name)
+        mariadb.run("CREATE VIEW held AS SELECT mode() AS mode, IS_USED_LOCK('held') AS lock_of", name)
+        async with stand() as on:
+
+            async def ask(table: str) -> list[dict[str, object]]:
+                config = mysql_node.configuration.model_validate({"dsn": dsn, "table": table})
+                outputs = await mysql_node.run(config, {}, on)
+                rows: list[dict[str, object]] = outputs["rows"].to_pylist()
+                return rows
+
+            before = await ask("held")
+            for _ in range(3):
+                assert await ask("sneaky") == [{"x": 1}]
+                assert await ask("held") == before
+
+
+@pytest.mark.anyio
 async def test_a_backslash_in_a_string_is_only_that_whatever_the_role_has_set(postgres: PostgresServer) -> None:
     with postgres.database(SETUP) as dsn:
         database_name = dsn.rpartition("/")[2]

@@ -236,6 +236,53 @@ async def test_a_table_that_changes_is_read_as_it_is_now(place: Place) -> None:
         assert "raw" not in row
 
 
+CHANGES = [
+    ("bigint", "7", "float8"),
+    ("int4", "42", "text"),
+    ("text", "'2026-01-01'", "date"),
+    ("bigint", "7", "int4"),
+    ("text", "'[1]'", "jsonb"),
+    ("timestamp", "'2026-01-01'", "date"),
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("before", "value", "after"), CHANGES)
+async def test_a_column_that_changes_its_type_is_never_read_by_the_old_one(
+    place: Place, before: str, value: str, after: str
+) -> None:
+    place.run(f"CREATE TABLE w (k int8, x {before}); INSERT INTO w VALUES (1, {value})")
+    sql = "SELECT x FROM w WHERE k >= :k"
+    async with stand() as on:
+        for _ in range(4):
+            await place.ask(on, sql, k=1)
+        place.run(f"ALTER TABLE w ALTER COLUMN x TYPE {after} USING x::{after}")
+        answers = [(await place.ask(on, sql, k=1)).to_pylist() for _ in range(4)]
+        place.short._known.clear()
+        ordinary = (await place.ask(on, sql, k=1)).to_pylist()
+    assert all(str(answer) == str(ordinary) for answer in answers)
+
+
+@pytest.mark.anyio
+async def test_what_a_view_changes_in_the_session_is_not_there_for_the_next(place: Place) -> None:
+    place.run(
+        "CREATE VIEW sneaky AS SELECT set_config('search_path', 'evil', false) AS a,"
+        " set_config('default_transaction_read_only', 'off', false) AS b, pg_advisory_lock(42)::text AS c, 1 AS x"
+    )
+    place.run(
+        "CREATE VIEW settings AS SELECT current_setting('search_path') AS a,"
+        " current_setting('default_transaction_read_only') AS b"
+    )
+    now = "SELECT a, b FROM settings"
+    locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+    async with stand() as on:
+        before = (await place.ask(on, now)).to_pylist()
+        for _ in range(3):
+            assert (await place.ask(on, "SELECT x FROM sneaky WHERE x >= :x", x=1)).num_rows == 1
+            assert (await place.ask(on, now)).to_pylist() == before
+            assert place.count(locks) == 0
+
+
 @pytest.mark.anyio
 async def test_connections_that_died_are_not_told_of(place: Place) -> None:
     sql = "SELECT word FROM t WHERE id = :id"
