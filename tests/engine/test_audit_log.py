@@ -1,4 +1,7 @@
-"""Writing the audit: one line a call, whatever is in it; files that are full; one writer."""
+"""Writing the audit: one line a call, whatever is in it; files that are full; one writer.
+
+The cases are AUD-01, AUD-04 of the project's list.
+"""
 
 from __future__ import annotations
 

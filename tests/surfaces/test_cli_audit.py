@@ -1,4 +1,7 @@
-"""`jackfield audit`: tail, query, verify, export, also while the log is being written."""
+"""`jackfield audit`: tail, query, verify, export, also while the log is being written.
+
+The cases are AUD-11 of the project's list.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who calls: what is kept of one principal is not there for another, and answers never cross."""
+"""Who calls: what is kept of one principal is not there for another, and answers never cross.
+
+The cases are MCP-04, MCP-06, MCP-07 of the project's list.
+"""
 
 from __future__ import annotations
 
