@@ -1,20 +1,19 @@
 """Answers in pages: a page at a time, and a cursor that goes on in exactly the rows that were found.
 
-When an answer does not fit its first page, its rows are kept in one Arrow file; the cursor names that file and a row.
-It is good for the principal and the tool that it was given for, until the file's time is over.
+When an answer does not fit its first page, all its rows are kept in one Arrow file; the cursor names that file and a
+row. Pages end at the `max_rows` of the tool, the file does not. A cursor is good for the principal and the tool that it
+was given for, until the file's time is over.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
-import re
 import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -25,21 +24,22 @@ from ..graphs.errors import Code, JackfieldError
 from ..nodes.table import Table
 from .json_rows import json_rows, json_value
 from .json_text import column_texts, row_texts
+from .page_cursors import NAME, cursor_at, read_cursor
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Page", "ResultStore", "Whole", "json_rows", "json_value", "name_of"]
+__all__ = ["Kept", "Page", "ResultStore", "Whole", "json_rows", "json_value"]
 
 FACTS: Final = b"jackfield"  # the key of our facts in the Arrow file's own metadata
 SUFFIX: Final = ".arrow"
 DRAFT: Final = ".draft"
-NAME: Final = re.compile(r"[A-Za-z0-9_-]{22}")
-CURSOR: Final = re.compile(rf"({NAME.pattern})\.(\d{{1,18}})")
+NO_END: Final = 2**62
+SHARE: Final = 4  # of the store's bytes, what rows that no page shows may take: one answer must not push out all others
 
 
 class Shape(Protocol):
-    """How an answer is cut: `max_rows` in all, `max_bytes` of JSON on a page."""
+    """How an answer is cut: `max_rows` over all pages, `max_bytes` of JSON on a page."""
 
     @property
     def max_rows(self) -> int: ...
@@ -49,11 +49,20 @@ class Shape(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the rows of an answer lie: how many of those that were found."""
+
+    name: str
+    rows: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """`truncated`: there are rows after those of this page. Why is `truncation_reason`:
 
-    `page_size` and `token_budget` (bytes) go on at `next_cursor`; `result_cap` (rows in all) and `source_cap` (a source
-    stopped early) do not. `total_rows` is None when nobody counted them.
+    `page_size` and `token_budget` (bytes) go on at `next_cursor`; `result_cap` (rows over all pages) and `source_cap`
+    (a source stopped early) do not. `total_rows` is None when nobody counted them. `kept`: where more rows are.
     """
 
     rows: Table
@@ -62,6 +71,7 @@ class Page:
     truncation_reason: str | None
     next_cursor: str | None
     row_texts: tuple[str, ...] = field(repr=False, compare=False)  # the JSON of each row
+    kept: Kept | None = None
 
     @property
     def table(self) -> pa.Table:
@@ -90,7 +100,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """All that is kept of an answer. `end` says why it is not all that was found; None when it is."""
+    """All that is kept of an answer. `end` says why there are more rows; None when there are none.
+
+    `result_cap`: more were found than the store had room for. `source_cap`: a source stopped early.
+    """
 
     table: pa.Table
     tool: str
@@ -104,8 +117,10 @@ class _Facts:
     """What is known of an answer beside its rows."""
 
     total_rows: int | None
-    end: str | None  # why the kept rows are not all, if they are not
+    end: str | None  # why there are rows after the last page, if there are
     max_bytes: int
+    max_rows: int = NO_END
+    found: int = 0
     owner: str = ""  # a digest of principal and tool
     tool: str = ""
     expires: float = 0.0
@@ -145,7 +160,8 @@ class ResultStore:
         rows, facts = self._kept(name)
         if facts is None or facts.owner != _owner(principal, facts.tool) or facts.expires < time.time():
             raise _expired()
-        return Whole(rows, facts.tool, facts.end, facts.total_rows, facts.expires)
+        end = "result_cap" if rows.num_rows < facts.found else "source_cap" if facts.total_rows is None else None
+        return Whole(rows, facts.tool, end, facts.total_rows, facts.expires)
 
     def _first(self, table: Table, size: int, shape: Shape, principal: str, tool: str, capped: bool) -> Page:
         if table.columns is not None and len(table.columns[0]) <= min(size, shape.max_rows):
@@ -157,23 +173,23 @@ class ResultStore:
         rows = table.arrow()
         found = rows.num_rows
         end = "result_cap" if found > shape.max_rows else "source_cap" if capped else None
-        kept = rows.slice(0, shape.max_rows)
-        facts = _Facts(None if capped else found, end, shape.max_bytes)
-        texts = _fitting(kept, 0, size, shape.max_bytes)
-        if len(texts) >= kept.num_rows:
-            return _cut(kept, 0, texts, size, facts, None)
-        facts = _Facts(facts.total_rows, end, shape.max_bytes, _owner(principal, tool), tool, time.time() + self.ttl_s)
-        name = self._keep(kept, facts)
-        return _cut(kept, 0, texts, size, facts, name)
+        facts = _Facts(None if capped else found, end, shape.max_bytes, shape.max_rows, found)
+        texts = _fitting(rows.slice(0, shape.max_rows), 0, size, shape.max_bytes)
+        if len(texts) >= found:
+            return _cut(rows, 0, texts, size, facts, None)
+        facts = replace(facts, owner=_owner(principal, tool), tool=tool, expires=time.time() + self.ttl_s)
+        return _cut(rows, 0, texts, size, facts, self._keep_most(rows, facts))
 
     def _page(self, cursor: str, size: int, principal: str, tool: str) -> Page:
-        name, offset = _read_cursor(cursor)
+        name, offset = read_cursor(cursor)
         rows, facts = self._kept(name)
         if facts is None or facts.owner != _owner(principal, tool) or facts.expires < time.time():
             raise _expired()
-        if offset >= rows.num_rows:
+        paged = rows.slice(0, facts.max_rows)
+        if offset >= paged.num_rows:
             raise _expired()
-        return _cut(rows, offset, _fitting(rows, offset, size, facts.max_bytes), size, facts, name)
+        texts = _fitting(paged, offset, size, facts.max_bytes)
+        return _cut(rows, offset, texts, size, facts, Kept(name, rows.num_rows, facts.found))
 
     def _kept(self, name: str) -> tuple[pa.Table, _Facts | None]:
         import pyarrow as pa
@@ -187,6 +203,21 @@ class ResultStore:
         facts = json.loads(metadata.pop(FACTS, b"null"))
         return rows.replace_schema_metadata(metadata or None), None if facts is None else _Facts(**facts)
 
+    def _keep_most(self, rows: pa.Table, facts: _Facts) -> Kept:
+        """Keep all rows, or the first where all are too many; in any case those that pages show."""
+        size, room = rows.nbytes, self.max_bytes // SHARE
+        fitting = facts.found if size <= room else facts.found * room // size
+        paged = min(facts.found, facts.max_rows)
+        kept = rows.slice(0, max(fitting, paged))
+        try:
+            name = self._keep(kept, facts)
+        except OSError:  # a full disk
+            if kept.num_rows == paged:
+                raise
+            kept = rows.slice(0, paged)
+            name = self._keep(kept, facts)
+        return Kept(name, kept.num_rows, facts.found)
+
     def _keep(self, rows: pa.Table, facts: _Facts) -> str:
         """Write the rows whole or not at all, and give the name to find them by."""
         import pyarrow as pa
@@ -194,15 +225,7 @@ class ResultStore:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_room(rows.nbytes)
         name = secrets.token_urlsafe(16)
-        known = {
-            "total_rows": facts.total_rows,
-            "end": facts.end,
-            "max_bytes": facts.max_bytes,
-            "owner": facts.owner,
-            "tool": facts.tool,
-            "expires": facts.expires,
-        }
-        rows = rows.replace_schema_metadata({**(rows.schema.metadata or {}), FACTS: json.dumps(known).encode()})
+        rows = rows.replace_schema_metadata({**(rows.schema.metadata or {}), FACTS: json.dumps(asdict(facts)).encode()})
         draft = self.folder / f"{name}{DRAFT}"
         try:
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -246,40 +269,16 @@ def _within(texts: list[str], max_bytes: int) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _cut(rows: pa.Table, offset: int, texts: tuple[str, ...], size: int, facts: _Facts, name: str | None) -> Page:
+def _cut(rows: pa.Table, offset: int, texts: tuple[str, ...], size: int, facts: _Facts, kept: Kept | None) -> Page:
     length = len(texts)
     end = offset + length
-    page = rows.slice(offset, length)
-    if end < rows.num_rows:
-        assert name is not None
+    page = Table.whole(rows.slice(offset, length))
+    if end < min(rows.num_rows, facts.max_rows):
+        assert kept is not None
         reason = "page_size" if length >= size else "token_budget"
-        return Page(Table.whole(page), True, facts.total_rows, reason, _cursor(name, end), texts)
-    return Page(Table.whole(page), facts.end is not None, facts.total_rows, facts.end, None, texts)
-
-
-def _cursor(name: str, offset: int) -> str:
-    return base64.urlsafe_b64encode(f"{name}.{offset}".encode()).decode().rstrip("=")
-
-
-def name_of(cursor: str) -> str:
-    """The name under which the rows of `cursor` are kept. Raises VALIDATION_INVALID_PARAMS for what is no cursor."""
-    return _read_cursor(cursor)[0]
-
-
-def _read_cursor(cursor: str) -> tuple[str, int]:
-    try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-        match = CURSOR.fullmatch(text)
-    except ValueError:
-        match = None
-    if match is None:
-        raise JackfieldError(
-            Code.VALIDATION_INVALID_PARAMS,
-            "This is no cursor.",
-            "Give the `next_cursor` of an earlier answer as it was.",
-            {"parameter": "cursor"},
-        )
-    return match[1], int(match[2])
+        return Page(page, True, facts.total_rows, reason, cursor_at(kept.name, end), texts, kept)
+    more = kept if end < rows.num_rows else None
+    return Page(page, facts.end is not None, facts.total_rows, facts.end, None, texts, more)
 
 
 def _owner(principal: str, tool: str) -> str:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import msgspec
 
 from ..engine.json_rows import json_rows
-from ..engine.results import Whole, name_of
+from ..engine.results import Whole
 from ..graphs.errors import Code, JackfieldError
 from ..nodes.blocking import in_thread
 from ..nodes.table import Table
@@ -38,7 +38,7 @@ CHUNK: Final = 256 << 10
 
 def result_id(page: Page | None) -> str | None:
     """The id under which all rows of an answer are kept; None when this page is all of them."""
-    return None if page is None or page.next_cursor is None else name_of(page.next_cursor)
+    return None if page is None or page.kept is None else page.kept.name
 
 
 async def read(app: App, id: str, principal: str) -> Whole:
@@ -56,6 +56,13 @@ def as_json(whole: Whole) -> dict[str, Any]:
         "truncation_reason": whole.end,
         "next_cursor": None,
     }
+
+
+def cut_facts(whole: Whole) -> dict[str, Any]:
+    """What formats that have rows alone cannot say of a whole that is not all that was found. Else empty."""
+    if whole.end is None:
+        return {}
+    return {"row_count": whole.table.num_rows, "total_rows": whole.total_rows, "truncation_reason": whole.end}
 
 
 async def encoded(whole: Whole, format: str) -> bytes:

@@ -11,9 +11,8 @@ from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from ...connectors.model import Tool
 from ...graphs.errors import JackfieldError
 from ..served import Answer
-from ..whole_results import result_id
 from .blocks import content_of
-from .fitting import fitted, fitted_content, whole_link
+from .fitting import fitted, fitted_content, kept_words, whole_link
 
 RESULT_URI = "jackfield://results/"
 Keep = Callable[[str], Awaitable[str]]
@@ -55,9 +54,8 @@ def error_result(error: JackfieldError) -> CallToolResult:
 def all_rows(answer: Answer) -> ResourceLink | None:
     """Where all rows of a longer answer can be read, while they are kept."""
     page = None if answer.result is None else answer.result.page
-    name = result_id(page)
-    if page is None or name is None:
+    if page is None or page.kept is None:
         return None
-    total = f"{page.total_rows} rows" if page.total_rows is not None else "all rows that were found"
-    what = f"All of it, {total}. Add ?format=csv, arrow or parquet for another form, offset and limit for a part."
-    return whole_link(RESULT_URI + name, what)
+    held = kept_words(page.kept, "All of it, {} rows")
+    what = f"{held[0].upper()}{held[1:]}. Add ?format=csv, arrow or parquet for another form, offset"
+    return whole_link(RESULT_URI + page.kept.name, f"{what} and limit for a part.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from mcp_types import ContentBlock, ResourceLink, TextContent
@@ -17,6 +17,9 @@ from ...graphs.model import Json
 from ..answers import CallResult
 from ..served import Answer
 from ..service import CURSOR, pages
+
+if TYPE_CHECKING:
+    from ...engine.results import Kept
 
 SLACK: Final = 2_000  # bytes of an answer around its rows
 SHORTEST: Final = 40  # characters that are left of a value
@@ -57,7 +60,7 @@ def fitted(answer: Answer, tool: Tool | None, arguments: Mapping[str, Any]) -> F
     if result is None or result.page is None:
         return Fitted(text) if len(text) <= limit else _preview(text, tool)
     if len(text) > limit:
-        return _narrow_rows(text, tool)
+        return _narrow_rows(text, tool, result.page.kept is not None)
     if result.page.truncated:
         return Fitted(f'{text[:-1]},"hint":{_encoded(narrowing(tool, result, arguments))}}}')
     return Fitted(text)
@@ -72,16 +75,23 @@ def narrowing(tool: Tool, result: CallResult, arguments: Mapping[str, Any]) -> s
     known = tool.input_schema.get("properties") or {}
     free = [name for name in known if arguments.get(name) is None and name != CURSOR][:MOST_NAMED]
     ways = [f"narrow it with {', '.join(free)}"] if free else []
-    if page.next_cursor is not None:
-        if pages(tool):
-            ways.append(f"pass next_cursor as {CURSOR}")
-        ways.append("read the linked resource for all rows")
+    if page.next_cursor is not None and pages(tool):
+        ways.append(f"pass next_cursor as {CURSOR}")
+    if page.kept is not None:
+        ways.append(f"read the linked resource for {kept_words(page.kept, 'all rows')}")
     reasons = {
         "source_cap": "A source stopped before its end, so that rows may be missing and totals too small.",
-        "result_cap": f"This tool gives no more than {tool.result.max_rows} rows.",
+        "result_cap": f"In pages this tool gives no more than {tool.result.max_rows}{of} rows.",
     }
     reason = reasons.get(str(page.truncation_reason), f"These are {shown}{of} rows.")
     return f"{reason} {_sentence(ways)}".strip()
+
+
+def kept_words(kept: Kept, every: str) -> str:
+    """`every`, with the number of rows, of a resource that holds all that were found; else how many it holds."""
+    if kept.rows == kept.found:
+        return every.format(kept.found)
+    return f"the first {kept.rows} of {kept.found} rows, for which alone there was room"
 
 
 def _sentence(ways: Sequence[str]) -> str:
@@ -89,7 +99,7 @@ def _sentence(ways: Sequence[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _narrow_rows(text: str, tool: Tool) -> Fitted:
+def _narrow_rows(text: str, tool: Tool, are_kept: bool) -> Fitted:
     """Long values of a page that does not fit though it has few rows, cut."""
     body = msgspec.json.decode(text)
     rows: list[dict[str, Any]] = body["rows"]
@@ -100,8 +110,7 @@ def _narrow_rows(text: str, tool: Tool) -> Fitted:
     hint = f"Long values of {', '.join(list(cut)[:MOST_NAMED])} are cut; the linked resource has them whole."
     reason = body.get("truncation_reason") or "token_budget"
     fitting = {**body, "rows": shown, "truncated": True, "truncation_reason": reason, "hint": hint}
-    # The rows of a page that goes on are all kept already.
-    return Fitted(_encoded(fitting), text if body.get("next_cursor") is None else None)
+    return Fitted(_encoded(fitting), None if are_kept else text)
 
 
 def _cut(name: str, value: Any, room: int, cut: dict[str, None]) -> Any:

@@ -15,7 +15,7 @@ from ...nodes.base import Client
 from ..app import App
 from ..kept_answers import KeptAnswers
 from ..served import Caller
-from ..whole_results import FORMATS, encoded, read, require_format
+from ..whole_results import FORMATS, cut_facts, encoded, read, require_format
 from .answers import RESULT_URI
 from .shelf import Contents, blob_contents, text_contents
 
@@ -69,8 +69,12 @@ class Results:
             part = replace(part, end=part.end or "part")
         data = await encoded(part, wanted)
         if wanted in AS_TEXT:
-            return _bounded(text_contents(uri, data.decode(), FORMATS[wanted]), rows, "rows", caller)
-        return _bounded(blob_contents(uri, data, FORMATS[wanted]), rows, "rows", caller)
+            contents = text_contents(uri, data.decode(), FORMATS[wanted])
+        else:
+            contents = blob_contents(uri, data, FORMATS[wanted])
+        for content in contents:
+            content.meta = {f"jackfield/{name}": value for name, value in cut_facts(part).items()} or None
+        return _bounded(contents, rows, "rows", caller)
 
 
 def _count(asked: Mapping[str, str], name: str) -> int | None:

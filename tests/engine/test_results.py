@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import resource
 import stat
 from dataclasses import dataclass
 from decimal import Decimal
@@ -81,6 +82,59 @@ async def test_more_rows_than_the_cap_are_counted_and_not_shown(tmp_path: Path) 
     pages = await every_page(ResultStore(tmp_path), numbers(130), 50, Shape(max_rows=60))
     assert shown(pages) == list(range(60))
     assert (pages[-1].truncated, pages[-1].truncation_reason, pages[-1].total_rows) == (True, "result_cap", 130)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size", [50, 60, 100])
+async def test_the_whole_has_all_rows_also_those_that_no_page_shows(tmp_path: Path, size: int) -> None:
+    store = ResultStore(tmp_path)
+    pages = await every_page(store, numbers(130), size, Shape(max_rows=60))
+    assert len(shown(pages)) == 60
+    for page in pages:
+        assert page.kept is not None
+        assert (page.kept.rows, page.kept.found) == (130, 130)
+    assert pages[0].kept is not None
+    whole = await store.whole(pages[0].kept.name, principal="alice")
+    assert whole.table.column("n").to_pylist() == list(range(130))
+    assert (whole.end, whole.total_rows) == (None, 130)
+
+
+@pytest.mark.anyio
+async def test_the_whole_of_a_source_that_stopped_early_says_so(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    page = await store.first(numbers(130), size=50, shape=Shape(max_rows=60), capped=True, **MINE)
+    assert page.kept is not None
+    whole = await store.whole(page.kept.name, principal="alice")
+    assert (whole.table.num_rows, whole.end, whole.total_rows) == (130, "source_cap", None)
+
+
+@pytest.mark.anyio
+async def test_of_more_rows_than_there_is_room_for_the_first_are_kept_and_counted(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path, max_bytes=40_000)
+    other = await store.first(numbers(60), size=50, shape=Shape(), **MINE)
+    page = await store.first(numbers(10_000), size=50, shape=Shape(max_rows=60), **MINE)
+    assert page.kept is not None
+    assert page.kept.found == 10_000
+    assert 60 < page.kept.rows < 1_000
+    whole = await store.whole(page.kept.name, principal="alice")
+    assert whole.table.column("n").to_pylist() == list(range(page.kept.rows))
+    assert (whole.end, whole.total_rows) == ("result_cap", 10_000)
+    assert other.next_cursor is not None
+    assert (await store.page(other.next_cursor, size=50, **MINE)).row_count == 10  # it was not pushed out
+
+
+@pytest.mark.anyio
+async def test_pages_go_on_where_the_disk_has_no_room_for_the_rest(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        pages = await every_page(ResultStore(tmp_path), numbers(10_000), 50, Shape(max_rows=60))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert shown(pages) == list(range(60))
+    assert pages[0].kept is not None
+    assert (pages[0].kept.rows, pages[0].kept.found) == (60, 10_000)
+    assert len(files(tmp_path)) == 1
 
 
 @pytest.mark.anyio

@@ -71,12 +71,29 @@ async def test_a_result_whose_time_is_over_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_rows_beyond_the_cap_of_a_tool_are_not_kept_and_the_whole_says_so(tmp_path: Path) -> None:
+async def test_the_whole_has_all_rows_also_those_beyond_the_cap_of_the_tool(tmp_path: Path) -> None:
     numbers(tmp_path, 25, max_rows=15)
     async with api(tmp_path) as served:
-        result = (await served.run("list_numbers")).headers["x-result-id"]
-        whole = (await served.get(f"/results/{result}")).json()
-        assert (whole["row_count"], whole["truncated"], whole["truncation_reason"]) == (15, True, "result_cap")
+        place = f"/results/{(await served.run('list_numbers')).headers['x-result-id']}"
+        whole = await served.get(place)
+        assert (whole.json()["row_count"], whole.json()["truncated"]) == (25, False)
+        csv = await served.get(place, params={"format": "csv"})
+        assert csv.text.split("\r\n")[25] == "24,48"
+        assert "x-truncation-reason" not in csv.headers
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("format", ["json", "csv", "ndjson", "arrow", "parquet"])
+async def test_a_whole_that_had_no_room_says_so_in_each_format(tmp_path: Path, format: str) -> None:
+    numbers(tmp_path, 2_000, max_rows=15)
+    async with api(tmp_path) as served:
+        served.service.app.results.max_bytes = 4_000
+        place = f"/results/{(await served.run('list_numbers')).headers['x-result-id']}"
+        headers = (await served.get(place, params={"format": format})).headers
+        kept = (await served.get(place)).json()
+        assert headers["x-truncation-reason"] == kept["truncation_reason"] == "result_cap"
+        assert headers["x-total-rows"] == "2000"
+        assert int(headers["x-row-count"]) == kept["row_count"] < 2_000
 
 
 @pytest.mark.anyio

@@ -87,6 +87,56 @@ async def test_a_cut_answer_says_how_to_narrow_it_goes_on_at_its_cursor_and_link
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("most", [20, 110])  # a part of the first page, and a part of the last
+async def test_the_linked_whole_has_the_rows_that_no_page_shows(tmp_path: Path, era: str, most: int) -> None:
+    rows = [{"id": 1}]
+    tool = {**LIST_ANIMALS, "sql": "SELECT unnest(range(3000)) AS n FROM animals", "parameters": []}
+    path = connector(tmp_path, sources=[{**SOURCE, "rows": rows}], tools=[{**tool, "result": {"max_rows": most}}])
+    async with served(path) as server, server.client(era) as client:
+        answer = await client.call_tool("list_animals", {})
+        while (cursor := said(answer)["next_cursor"]) is not None:
+            answer = await client.call_tool("list_animals", {"cursor": cursor})
+        assert said(answer)["truncation_reason"] == "result_cap"
+        assert said(answer)["hint"] == (
+            f"In pages this tool gives no more than {most} of 3000 rows. Read the linked resource for all rows."
+        )
+        (link,) = [block for block in answer.content if block.type == "resource_link"]
+        assert link.description is not None
+        assert link.description.startswith("All of it, 3000 rows.")
+        (as_json,) = (await client.read_resource(link.uri)).contents
+        (as_csv,) = (await client.read_resource(f"{link.uri}?format=csv")).contents
+        (part,) = (await client.read_resource(f"{link.uri}?format=csv&limit=7")).contents
+    told = json.loads(as_json.model_dump()["text"])
+    assert [row["n"] for row in told["rows"]] == list(range(3000))
+    assert (told["truncated"], told["total_rows"]) == (False, 3000)
+    assert as_csv.model_dump()["text"].split() == ["n", *map(str, range(3000))]
+    assert as_csv.meta is None
+    assert part.meta == {
+        "jackfield/row_count": 7, "jackfield/total_rows": 3000, "jackfield/truncation_reason": "part",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_link_to_less_than_all_says_how_much_it_has(tmp_path: Path, era: str) -> None:
+    tool = {**LIST_ANIMALS, "sql": "SELECT unnest(range(3000)) AS n FROM animals", "parameters": []}
+    path = connector(tmp_path, sources=[{**SOURCE, "rows": [{"id": 1}]}], tools=[tool])
+    async with served(path) as server, server.client(era) as client:
+        server.service.app.results.max_bytes = 80_000
+        answer = await client.call_tool("list_animals", {})
+        (link,) = [block for block in answer.content if block.type == "resource_link"]
+        (content,) = (await client.read_resource(f"{link.uri}?format=csv")).contents
+    kept = len(content.model_dump()["text"].split()) - 1
+    assert 1_000 < kept < 3_000
+    words = f"the first {kept} of 3000 rows"
+    assert link.description is not None
+    assert words in link.description.lower()
+    assert words in said(answer)["hint"]
+    assert content.meta == {
+        "jackfield/row_count": kept, "jackfield/total_rows": 3000, "jackfield/truncation_reason": "result_cap",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ERAS)
 async def test_a_wide_row_is_cut_and_the_whole_of_it_linked(tmp_path: Path, era: str) -> None:
     rows = [{"id": 1, "name": "x" * 100_000, "species": "cat"}]
     path = connector(tmp_path, sources=[{**SOURCE, "rows": rows}], tools=[LIST_ANIMALS])
