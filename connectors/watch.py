@@ -12,7 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import anyio.to_thread
@@ -21,12 +21,11 @@ from ..graphs.errors import JackfieldError
 from ..graphs.findings import Finding, Place, Severity, has_errors
 from .catalog import Catalog, PathLike, assemble, discover
 from .formats.base import Reading
+from .listening import Listening
 from .model import Connector
 from .reading import read_file
 from .versions import changed_without_bump
 
-POLL_S: Final = 1.0  # where nothing tells us: an edit is live within 2 s
-POLL_WHEN_TOLD_S: Final = 10.0  # where we are told, but a network folder may never tell: well within 30 s
 # Of a connector file and the graph files that it names: mtime, size and inode, for an editor may replace a file
 # within one tick of the clock. None: the file is not there.
 Stamp = tuple[tuple[int, int, int] | None, ...]
@@ -50,6 +49,8 @@ class Watcher:
         self._held: dict[Path, _Held] = {}
         self._looking = threading.Lock()
         present = discover(self._paths)
+        # These a person gave: they are missed when they go. What a folder or a pattern holds comes and goes.
+        self._given = frozenset(path for path in self._paths if path.is_file())
         self._paths += [Path(path) for path in later]
         for path, named in {**present, **self._present()}.items():
             self._held[path] = _first(path, named)
@@ -81,23 +82,21 @@ class Watcher:
 
     async def run(self, on_change: Callable[[Catalog], Awaitable[None]]) -> None:
         """Follow the files, and give each new catalog to `on_change`, until cancelled."""
-        told = _Told()
         async with anyio.create_task_group() as tasks:
-            for folder, recursive in self._folders().items():
-                tasks.start_soon(told.listen, folder, recursive)
+            listening = Listening(tasks, self._folders)
             while True:
-                await told.wait()
+                await listening.wait()
                 if await anyio.to_thread.run_sync(self.refresh):
                     await on_change(self.catalog)
 
     def _folders(self) -> dict[Path, bool]:
-        """The folders to listen to, and whether what lies deeper matters."""
-        found = {path: True for path in self._paths if path.is_dir()}
+        """The folders to listen to, whether they are there or not, and whether what lies deeper matters."""
+        found: dict[Path, bool] = {}
         for path in self._paths:
-            if glob.has_magic(path.name) and path.parent.is_dir():
-                found.setdefault(path.parent, False)
-        for file, held in self._held.items():
-            if held.named:
+            folder, deeper = _listened(path)
+            found[folder] = found.get(folder, False) or deeper
+        for held in list(self._held.values()):
+            for file in held.good.graph_files if held.good else ():
                 found.setdefault(file.parent, False)
         return found
 
@@ -113,7 +112,7 @@ class Watcher:
 
     def _gone(self, path: Path) -> bool:
         held = self._held[path]
-        if not held.named:
+        if path not in self._given:
             del self._held[path]
             return True
         if held.stamp == GONE:
@@ -123,38 +122,26 @@ class Watcher:
         return True
 
     def _assembled(self) -> Catalog:
-        readings = {path: held.reading for path, held in self._held.items()}
+        there = {held.good.slug for held in self._held.values() if held.good and held.stamp != GONE}
+        readings = {path: _yielding(held, there) for path, held in self._held.items()}
         return assemble(readings, [path for path, held in self._held.items() if held.named])
 
 
-class _Told:
-    """Waits until the operating system tells of a change, or it is time to look without being told."""
-
-    def __init__(self) -> None:
-        self._event = anyio.Event()
-        self._every = POLL_S
-
-    async def wait(self) -> None:
-        with anyio.move_on_after(self._every):
-            await self._event.wait()
-        self._event = anyio.Event()
-
-    async def listen(self, folder: Path, recursive: bool) -> None:
-        from watchfiles import awatch
-
-        self._every = POLL_WHEN_TOLD_S
-        try:
-            # A cancelled watch ends when its thread next wakes by itself: after `rust_timeout` milliseconds.
-            options: dict[str, Any] = {"debounce": 100, "step": 20, "rust_timeout": 400, "recursive": recursive}
-            async for _ in awatch(folder, watch_filter=_is_json, **options):
-                self._event.set()
-        except (OSError, RuntimeError):  # no watches left, or a folder that went away: look every second instead
-            pass
-        self._every = POLL_S
+def _listened(path: Path) -> tuple[Path, bool]:
+    """The folder in which `path` shows that it changed, and whether what lies deeper in it matters."""
+    if path.is_dir():
+        return path, True
+    folder, deeper = path.parent, False
+    while glob.has_magic(str(folder)):
+        folder, deeper = folder.parent, True
+    return folder, deeper or "**" in path.name
 
 
-def _is_json(change: object, path: str) -> bool:
-    return path.endswith(".json")
+def _yielding(held: _Held, there: Iterable[str]) -> Reading | None:
+    """What is served of a file: of one that is gone nothing, where another that is there has its slug."""
+    if held.stamp == GONE and held.reading and held.good and held.good.slug in there:
+        return Reading(None, held.reading.findings)
+    return held.reading
 
 
 def _stamp(path: Path, connector: Connector | None) -> Stamp:

@@ -2,6 +2,9 @@
 
 import json
 import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -152,3 +155,106 @@ def test_a_graph_file_that_a_tool_names_is_followed_with_its_connector(tmp_path:
     path.write_text(json.dumps({**board, "edges": [{"from": "in", "out": "*", "to": "out"}]}))
     assert watcher.refresh()
     assert len(watcher.catalog.tool("zoo", "feed_animal").graph.edges) == 1
+
+
+def pattern(folder: Path) -> str:
+    return str(folder / "*.connector.json")
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["given", "of the settings"])
+def test_a_file_that_a_pattern_found_is_gone_when_it_is_deleted(tmp_path: Path, later: bool) -> None:
+    path = written(tmp_path)
+    watcher = Watcher([], later=[pattern(tmp_path)]) if later else Watcher(pattern(tmp_path))
+    assert sorted(watcher.catalog.connectors) == ["zoo"]
+    path.unlink()
+    assert watcher.refresh()
+    assert (watcher.catalog.connectors, watcher.catalog.findings) == ({}, ())
+
+
+def test_a_file_that_is_renamed_is_served_from_its_new_place_and_leaves_no_ghost(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    watcher = Watcher([], later=[pattern(tmp_path)])
+    moved = path.rename(tmp_path / "animals.connector.json")
+    assert watcher.refresh()
+    assert [one.path for one in watcher.catalog.connectors.values()] == [moved]
+    assert watcher.catalog.findings == ()
+
+
+def test_a_named_file_that_is_renamed_yields_its_slug_to_the_file_that_is_there(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    watcher = Watcher([path, tmp_path])
+    moved = path.rename(tmp_path / "zzz.connector.json")
+    assert watcher.refresh()
+    assert [one.path for one in watcher.catalog.connectors.values()] == [moved]
+    assert [finding.code for finding in watcher.catalog.findings] == ["FILE_UNREADABLE"]
+
+
+def test_a_file_that_a_pattern_found_and_that_is_no_connector_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "zoo.connector.json").write_text("{}")
+    assert [finding.code for finding in Watcher(pattern(tmp_path)).catalog.findings] == ["FORMAT_UNKNOWN"]
+
+
+@asynccontextmanager
+async def followed(watcher: Watcher) -> AsyncIterator[Callable[[Callable[[Catalog], bool]], Awaitable[None]]]:
+    """Follows the files; what is given waits until a catalog is as it says, for 3 s: a look every 10 s is too late."""
+    changed = anyio.Event()
+
+    async def on_change(catalog: Catalog) -> None:
+        nonlocal changed
+        changed.set()
+        changed = anyio.Event()
+
+    async def until(wanted: Callable[[Catalog], bool]) -> None:
+        with anyio.fail_after(3):
+            while not wanted(watcher.catalog):
+                await changed.wait()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watcher.run, on_change)
+        yield until
+        tasks.cancel_scope.cancel()
+
+
+def has(*slugs: str) -> Callable[[Catalog], bool]:
+    return lambda catalog: sorted(catalog.connectors) == sorted(slugs)
+
+
+def describes(slug: str) -> Callable[[Catalog], bool]:
+    return lambda catalog: "every" in catalog.tool(slug, "list_animals").description
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("deeper", ["connectors", "connectors/team"])
+async def test_a_folder_that_comes_goes_and_is_replaced_is_followed(tmp_path: Path, deeper: str) -> None:
+    top, folder = tmp_path / "connectors", tmp_path / deeper
+    async with followed(Watcher([], later=[pattern(tmp_path), top])) as until:
+        written(tmp_path, put("slug", "root"), name="root.connector.json")
+        await until(has("root"))  # it is listening
+        folder.mkdir(parents=True)
+        written(folder)
+        await until(has("root", "zoo"))
+        for slug in ("second", "third"):
+            shutil.rmtree(top)
+            folder.mkdir(parents=True)
+            written(folder, put("slug", slug))
+            await until(has("root", slug))
+            written(folder, put("slug", slug), DESCRIPTION)
+            await until(describes(slug))
+        top.rename(tmp_path / "elsewhere")
+        await until(has("root"))
+        (tmp_path / "elsewhere").rename(top)
+        await until(has("root", "third"))
+
+
+@pytest.mark.anyio
+async def test_a_given_folder_that_is_replaced_is_listened_to_anew(tmp_path: Path) -> None:
+    top = tmp_path / "connectors"
+    top.mkdir()
+    written(top)
+    async with followed(Watcher(top)) as until:
+        for slug in ("second", "third"):
+            top.rename(tmp_path / f"before-{slug}")
+            await until(has())
+            top.mkdir()
+            written(top, put("slug", slug))
+            await until(has(slug))
