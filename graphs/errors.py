@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
+
+from .error_size import Parts, fitted
 
 
 class Code(StrEnum):
@@ -99,8 +101,14 @@ class JackfieldError(Exception):
         return f"{self.message} {self.hint}".strip()
 
     def as_json(self) -> dict[str, Any]:
-        """`{code, message, hint, details}`, the shape every surface renders."""
-        return {"code": self.code.value, "message": self.message, "hint": self.hint, "details": dict(self.details)}
+        """`{code, message, hint, details}`, the shape every surface renders, cut where it is too large to send."""
+        message, hint, details = fitted(Parts(self.message, self.hint, self.details))
+        return {"code": self.code.value, "message": message, "hint": hint, "details": dict(details)}
+
+    def bounded(self) -> JackfieldError:
+        """This error as `as_json` shows it: a copy, which holds nothing large and none of the frames it passed."""
+        message, hint, details = fitted(Parts(self.message, self.hint, self.details))
+        return replace(self, message=message, hint=hint, details=details)
 
     @property
     def exit_code(self) -> int:

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
+from ..graphs.error_size import shortened
 from ..graphs.errors import Code, JackfieldError
+from .examples import example
 from .values import Schema, UnfitError, allows_null, default, read, shown, typed
+
+MOST_PROBLEMS: Final = 50
+LONGEST_NAME: Final = 80  # of an unknown argument, as it is repeated and compared
 
 
 def coerce(schema: Schema, arguments: Mapping[str, Any], *, strict: bool = True) -> dict[str, Any]:
@@ -21,7 +26,7 @@ def coerce(schema: Schema, arguments: Mapping[str, Any], *, strict: bool = True)
     does not know; else they are passed on, as JSON Schema has it.
 
     Raises JackfieldError VALIDATION_MISSING_FIELD, VALIDATION_INVALID_PARAMS; `details["problems"]` lists every
-    problem, and the error itself is the first.
+    problem, of unknown names the first fifty, and the error itself is the first.
     """
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     required = schema.get("required") or ()
@@ -29,10 +34,10 @@ def coerce(schema: Schema, arguments: Mapping[str, Any], *, strict: bool = True)
     problems: list[JackfieldError] = []
     for name in arguments:
         if name not in properties:
-            if strict:
-                problems.append(_unknown(name, properties))
-            else:
+            if not strict:
                 values[name] = arguments[name]
+            elif len(problems) < MOST_PROBLEMS:
+                problems.append(_unknown(name, properties))
     for name, expected in properties.items():
         value = arguments.get(name)
         try:
@@ -53,6 +58,13 @@ def coerce(schema: Schema, arguments: Mapping[str, Any], *, strict: bool = True)
     return values
 
 
+def with_defaults(schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as they were given, and the declared defaults of those that were not."""
+    declared: Mapping[str, Schema] = schema.get("properties") or {}
+    defaults = {name: each["default"] for name, each in declared.items() if "default" in each}
+    return {**defaults, **{name: value for name, value in arguments.items() if value is not None}}
+
+
 def from_text(schema: Schema, pairs: Mapping[str, str]) -> dict[str, Any]:
     """JSON arguments out of a command line's `name=text`, by the types of the schema.
 
@@ -71,7 +83,8 @@ def _found(schema: Schema, value: Any) -> str:
 
 def _unknown(name: str, properties: Mapping[str, Schema]) -> JackfieldError:
     known = list(properties)
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, known, 1) if len(name) <= LONGEST_NAME else []
+    name = shortened(name, LONGEST_NAME)
     hint = f"Did you mean '{near[0]}'?" if near else _listed(known)
     return JackfieldError(
         Code.VALIDATION_INVALID_PARAMS,
@@ -101,9 +114,16 @@ def _invalid(name: str, schema: Schema, value: Any, unfit: UnfitError) -> Jackfi
     return JackfieldError(
         Code.VALIDATION_INVALID_PARAMS,
         f"Parameter '{name}{unfit.path}': expected {unfit.expected}, found {found}.",
-        unfit.hint,
+        unfit.hint or _to_send(name, schema, unfit),
         {"parameter": name, "expected": unfit.expected},
     )
+
+
+def _to_send(name: str, schema: Schema, unfit: UnfitError) -> str:
+    place = f" as '{name}{unfit.path}'" if unfit.path else ""
+    value = example(schema)
+    shows = "" if value is None else f", for example {shown({name: value})}"
+    return f"Send {unfit.expected}{place}{shows}."
 
 
 def _first_of(problems: list[JackfieldError]) -> JackfieldError:

@@ -68,7 +68,7 @@ def _same(value: Any, allowed: Json) -> bool:
 
 def _no_choice(choices: Sequence[Json], value: Any) -> UnfitError:
     names = [choice for choice in choices if isinstance(choice, str)]
-    near = get_close_matches(value, names, 1) if isinstance(value, str) else []
+    near = get_close_matches(value, names, 1) if isinstance(value, str) and len(value) <= SHOWN else []
     return UnfitError("one of " + ", ".join(map(shown, choices)), f"Did you mean '{near[0]}'?" if near else "")
 
 

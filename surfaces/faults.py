@@ -9,14 +9,16 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ..connectors.masking import masked
+from ..graphs.error_size import shortened
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.findings import Finding
 from ..graphs.model import Json
 from ..graphs.positions import caret
 
+LONGEST_NAME: Final = 200  # a longer one resembles no name of ours, and takes long to compare
 logger = logging.getLogger(__name__)
 
 
@@ -56,7 +58,8 @@ def of_finding(finding: Finding) -> JackfieldError:
 
 def not_found(kind: str, name: str, names: Sequence[str] | Mapping[str, Any], where: str = "") -> JackfieldError:
     """TOOL_NOT_FOUND for a connector or tool, with near names, or all of them where they are few."""
-    near = difflib.get_close_matches(name, list(names), 3, 0.5)
+    near = difflib.get_close_matches(name, list(names), 3, 0.5) if len(name) <= LONGEST_NAME else []
+    name = shortened(name)
     if near:
         hint = f"Did you mean {' or '.join(repr(n) for n in near)}?"
     elif names:

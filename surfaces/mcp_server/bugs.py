@@ -19,7 +19,7 @@ async def told_by_id(ctx: Context, call_next: CallNext) -> HandlerResult:
     except (MCPError, ValidationError):
         raise
     except JackfieldError as error:
-        raise MCPError(INTERNAL_ERROR, str(error), error.as_json()) from None
+        raise MCPError(INTERNAL_ERROR, str(error.bounded()), error.as_json()) from None
     except Exception as bug:
         said = internal_error(bug, ctx.method)
         raise MCPError(INTERNAL_ERROR, str(said), said.as_json()) from None

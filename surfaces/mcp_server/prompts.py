@@ -61,7 +61,7 @@ class Prompts:
         except JackfieldError as error:
             if (asked := client.unanswered(error)) is not None:
                 return asked
-            raise MCPError(INVALID_PARAMS, str(error), error.as_json()) from None
+            raise MCPError(INVALID_PARAMS, str(error.bounded()), error.as_json()) from None
 
     def _get(self, name: str, given: Mapping[str, str]) -> GetPromptResult:
         offer = self._service.offer

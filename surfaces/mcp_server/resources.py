@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -25,6 +26,7 @@ from .log_levels import LogLevels
 from .shelf import Shelf
 
 NOT_FOUND_IN_A_SESSION = -32002  # until 2025-11-25; after that, what is not there is an invalid parameter
+MISFITS: Final = frozenset((Code.VALIDATION_INVALID_PARAMS, Code.VALIDATION_MISSING_FIELD))
 
 
 class Resources:
@@ -45,7 +47,9 @@ class Resources:
         return ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
     async def read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult | InputRequiredResult:
-        """Raises MCPError: not found in the code of the era; -32603 with our error as data when reading failed."""
+        """Raises MCPError: not found in the code of the era; with our error as data -32602 for a parameter that does
+        not fit, and -32603 when reading failed.
+        """
         client = client_of(ctx, params, self._levels)
         try:
             for shelf in self._shelves:
@@ -55,9 +59,14 @@ class Resources:
         except JackfieldError as error:
             if (asked := client.unanswered(error)) is not None:
                 return asked
-            code = _not_found(ctx) if error.code is Code.RESULT_EXPIRED else INTERNAL_ERROR
-            raise MCPError(code, str(error), error.as_json()) from None
+            raise MCPError(_code(ctx, error.code), str(error.bounded()), error.as_json()) from None
         raise MCPError(_not_found(ctx), f"There is no resource {params.uri[:200]!r}.", {"uri": params.uri[:2_000]})
+
+
+def _code(ctx: Context, code: Code) -> int:
+    if code is Code.RESULT_EXPIRED:
+        return _not_found(ctx)
+    return INVALID_PARAMS if code in MISFITS else INTERNAL_ERROR
 
 
 def _not_found(ctx: Context) -> int:

@@ -91,7 +91,9 @@ class Tools:
             if (asked := client.unanswered(error)) is not None:
                 return asked
             if error.code is Code.TOOL_NOT_FOUND and offered is None:
-                raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}. {error.hint}".strip()) from None
+                names = [tool.name for tool in self._listing(caller.principal).tools]
+                hint = not_found("tool", params.name[:300], names).hint
+                raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name[:300]}. {hint}".strip()) from None
             return error_result(error)
         return await tool_result(
             answer, partial(self.keep, caller), None if offered is None else offered.tool, arguments

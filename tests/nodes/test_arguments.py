@@ -271,3 +271,14 @@ def test_text_that_does_not_read_is_refused_with_the_reason(kind: str, text: str
 def test_an_unknown_name_on_a_command_line_reaches_the_check() -> None:
     with pytest.raises(JackfieldError, match="no parameter 'x'"):
         coerce({}, from_text({}, {"x": "1"}))
+
+
+def test_of_very_many_and_very_long_unknown_names_a_few_are_told_in_short() -> None:
+    with pytest.raises(JackfieldError) as caught:
+        coerce(schema(name={"type": "string"}), {f"k{number}": number for number in range(90_000)})
+    assert len(caught.value.details["problems"]) == 50
+    with pytest.raises(JackfieldError) as caught:
+        coerce(schema(name={"type": "string"}), {"y" * 3_900_000: 1})
+    assert (caught.value.code, len(str(caught.value)) < 400) == (Code.VALIDATION_INVALID_PARAMS, True)
+    with pytest.raises(JackfieldError, match="expected one of"):
+        coerce(schema(name={"enum": ["cat", "dog"]}), {"name": "y" * 3_900_000})

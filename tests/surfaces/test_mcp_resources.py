@@ -196,7 +196,9 @@ async def test_what_is_too_large_for_one_message_is_read_in_parts(tmp_path: Path
             assert part["truncated"] is (len(ids) + limit < 100)
             ids += [row["id"] for row in part["rows"]]
         assert ids == list(range(100))
-        assert (await refusal(client, f"{link}?offset=-1")).data["code"] == "VALIDATION_INVALID_PARAMS"
+        for wrong in ("offset=-1", "limit=many", "format=xls"):
+            misfit = await refusal(client, f"{link}?{wrong}")
+            assert (misfit.code, misfit.data["code"]) == (-32602, "VALIDATION_INVALID_PARAMS")
     async with served(path) as server, server.client("auto") as client:
         answer = await client.call_tool("list_animals", {})
         (link,) = [str(block.uri) for block in answer.content if block.type == "resource_link"]
