@@ -1,4 +1,4 @@
-"""A READ tool's answer as JSON Schema: the columns that its SQL is sure to give, typed where they are declared."""
+"""A tool's answer as JSON Schema: of a READ the columns that its SQL is sure to give, typed where they are declared."""
 
 from __future__ import annotations
 
@@ -29,6 +29,32 @@ SAME: Final = {
     "boolean": "bool",
 }
 
+SAVED: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {
+        "report": {
+            "type": "object",
+            "description": "How many rows went where",
+            "properties": {
+                "type": {"type": "string", "description": "Kind of save"},
+                "mode": {"type": "string"},
+                "rows": {"type": "integer"},
+                "target": {"type": "string"},
+                "repeated": {"type": "boolean", "description": "Whether this idempotency key had been saved before"},
+            },
+        }
+    },
+    "required": ["report"],
+}
+CHANGED: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "properties": {
+        "rows": {"type": "array", "items": {"type": "object"}, "description": "The rows of RETURNING; none without it"},
+        "affected": {"type": "integer", "description": "How many rows changed"},
+    },
+    "required": ["rows", "affected"],
+}
+
 
 def answer_schema(tool: Tool, sources: Mapping[str, Source]) -> Mapping[str, Json] | None:
     """The schema of the whole result object, or None where neither the author nor the SQL says what comes back.
@@ -36,8 +62,10 @@ def answer_schema(tool: Tool, sources: Mapping[str, Source]) -> Mapping[str, Jso
     The author's `output_schema` may be that of the object, of its rows, or of one row; of a request, that of the body.
     """
     given = tool.output_schema
-    if given is not None and tool.request is not None and "response" not in (given.get("properties") or {}):
-        return _reply(given)
+    if tool.request is not None and "response" not in ((given or {}).get("properties") or {}):
+        return _reply(given or {})
+    if given is None and tool.graph is None and tool.category != "READ":
+        return SAVED if tool.save is not None else CHANGED if tool.at is not None else None
     if tool.category != "READ" or tool.graph is not None or tool.request is not None:
         return given
     if given is None:
@@ -54,8 +82,13 @@ def answer_schema(tool: Tool, sources: Mapping[str, Source]) -> Mapping[str, Jso
 
 def _reply(body: Mapping[str, Json]) -> dict[str, Json]:
     """What a request gave: a service is not held to what the author says of its body."""
-    response = {"status": {"type": "integer"}, "body": {"anyOf": [dict(body), {}]}}
-    return {"type": "object", "properties": {"response": {"type": "object", "properties": response}}}
+    response: dict[str, Json] = {
+        "status": {"type": "integer", "description": "HTTP status"},
+        "body": {"anyOf": [dict(body), {}]} if body else {},
+        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+    }
+    reply = {"type": "object", "properties": response, "required": ["status", "body"]}
+    return {"type": "object", "properties": {"response": reply}, "required": ["response"]}
 
 
 def _as_answered(row: Mapping[str, Any]) -> dict[str, Any]:

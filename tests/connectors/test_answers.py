@@ -70,9 +70,17 @@ def test_what_the_author_says_is_taken_as_a_row_as_rows_or_as_the_object(tmp_pat
     assert row(tmp_path, put("tools/0/output_schema", given)) == {"id": INT}
 
 
-def test_only_reading_tools_are_described_unasked(tmp_path: Path) -> None:
+def test_every_kind_of_tool_is_described_unasked(tmp_path: Path) -> None:
     tools = load(written(tmp_path)).connector("zoo").tools
-    assert [tool.output_schema is None for tool in tools.values()] == [False, True, True, True]
+    schemas = {tool.id: tool.output_schema for tool in tools.values()}
+    found = {name: None if schema is None else list(schema["properties"]) for name, schema in schemas.items()}
+    page = ["rows", "row_count", "truncated", "total_rows", "truncation_reason", "next_cursor"]
+    assert found == {
+        "list_animals": page,
+        "find_keeper": None,  # a query at its database, whose columns only that knows
+        "feed_animal": ["response"],
+        "export_animals": ["report"],
+    }
 
 
 @pytest.mark.anyio
