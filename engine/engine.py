@@ -103,6 +103,7 @@ class Engine:
         listener: Listener | None = None,
         max_concurrency: int | None = None,
         fresh: bool = False,
+        reads_only: bool = False,
         idempotency_key: str = "",
         stream: bool = False,
         component: bool = True,
@@ -122,6 +123,8 @@ class Engine:
         required inputs that are missing, and `client` what nodes ask. With `stream` a table that comes out may be a
         stream: the run, with its deadline, then goes on until that is read to its end or closed, or the engine is.
 
+        With `reads_only` a node that writes is refused (ACCESS_DENIED), also in the tools that the graph calls.
+
         Raises JackfieldError: a node's own, QUERY_TIMEOUT when `timeout_s` is over, OUTCOME_UNKNOWN when that cut off a
         node that writes, BUDGET_EXCEEDED, CONFIG_INVALID, INTERNAL_ERROR. Reading a stream raises the same.
         """
@@ -136,6 +139,7 @@ class Engine:
             principal=principal,
             idempotency_key=idempotency_key,
             fresh=fresh,
+            reads_only=reads_only,
             max_concurrency=max_concurrency or settings.max_concurrency or math.inf,
             max_firings=max_firings or settings.max_firings,
             streams=stream,

@@ -14,6 +14,7 @@ import anyio.lowlevel
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.model import ERROR_PORT
 from ..nodes.base import Context, Effect, Inputs, Outputs
+from ..nodes.changing import changes
 from .origins import located
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ MORE_TRIES: Final = 2
 async def guarded(execution: Execution, place: int, inputs: Inputs, context: Context) -> Outputs:
     """Fire a node that writes: what its connector pulled is forgotten, and an unknown outcome is remembered."""
     run = execution.run
+    if run.reads_only:
+        _require_no_change(execution, place, context)
     run.wrote = run.wrote or context.node
     try:
         return await execution.plan.fires[place](inputs, context)
@@ -38,6 +41,17 @@ async def guarded(execution: Execution, place: int, inputs: Inputs, context: Con
     finally:
         if context.connector:
             run.services.cache.drop(context.connector)
+
+
+def _require_no_change(execution: Execution, place: int, context: Context) -> None:
+    node = execution.plan.nodes[place]
+    if changes(node, execution.plan.kinds[place]):
+        raise JackfieldError(
+            Code.ACCESS_DENIED,
+            f"Node '{context.node}' ({node.type}) changes something, and what was called only reads.",
+            'Nothing was changed. Make the called tool "category": "WRITE" or "ACTION", or leave that node out.',
+            {"node": context.node, "type": node.type},
+        )
 
 
 async def still_cancelled(context: Context, error: BaseException) -> None:

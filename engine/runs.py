@@ -99,6 +99,7 @@ class RunState:
     principal: str = "local"
     idempotency_key: str = ""
     fresh: bool = False
+    reads_only: bool = False  # no node of it may write, whatever it calls
     max_concurrency: float = math.inf
     max_firings: int = 100_000
     streams: bool = False  # its caller reads what comes out, while it stays open

@@ -250,6 +250,7 @@ class App:
                 listener=options.get("listener"),
                 client=client,
                 fresh=options.get("fresh", False),
+                reads_only=not found.writes,
                 idempotency_key=scoped(options.get("idempotency_key", ""), found.key, arguments),
                 stream=options.get("stream", False) and page is None,
                 trail=trail,

@@ -94,7 +94,8 @@ class Files:
 
     async def checked(self, text: str, path: Path, slug: str) -> tuple[Finding, ...]:
         """What lint finds in a text that is to lie at `path`. Raises CONFIG_INVALID when an error is among it."""
-        findings = await in_thread(lambda: lint(text, path=path))
+        served = self._service.app.catalog.connectors
+        findings = await in_thread(lambda: lint(text, path=path, beside=served))
         if has_errors(findings):
             raise _unsound(findings)
         if slug_of(text) != slug:

@@ -20,6 +20,7 @@ from ..masking import masked
 from ..model import Connector
 from ..native.parts import parts_of
 from ..reading import read_file
+from .categories import categories
 from .codes import CODES
 from .descriptions import descriptions
 from .names import collisions, names
@@ -41,6 +42,7 @@ RULES: Final[tuple[Rule, ...]] = (
     names,
     path_rules,
     shapes,
+    categories,
     prompts,
     tables,
     sql,
@@ -57,11 +59,13 @@ def lint(
     path: Path | None = None,
     columns: Columns | None = None,
     sensitive: Iterable[str] = (),
+    beside: Mapping[str, Connector] | None = None,
 ) -> tuple[Finding, ...]:
     """All findings about a file (a Path) or about a text, in the order in which they stand.
 
     `path` is where a text will be saved; `columns` asks sources for their real columns; `sensitive` are names of
-    fields that no tool may give. Raises nothing for what the file holds.
+    fields that no tool may give; `beside` are connectors, by slug, whose tools it may call. Raises nothing for what
+    the file holds.
     """
     file = text.read_file(subject) if isinstance(subject, Path) else text.parse(subject, path)
     if isinstance(file, Finding):
@@ -74,7 +78,7 @@ def lint(
     if dialect is not NATIVE:
         return _graph(file)
     parts = parts_of(file)
-    looked_at = Subject(parts, columns, frozenset(sensitive))
+    looked_at = Subject(parts, columns, frozenset(sensitive), beside or {})
     found = [_tagged(finding) for finding in parts.findings]
     for rule in RULES:
         found.extend(rule(looked_at))
@@ -103,9 +107,14 @@ def lint_all(
     findings: list[Finding] = []
     texts: dict[str, str] = {}
     slugs: dict[str, Path] = {}
-    served: list[Connector] = []
-    for path, named in catalog.discover(paths).items():
-        found = lint(path, columns=columns, sensitive=sensitive)
+    served: dict[str, Connector] = {}
+    subjects = catalog.discover(paths)
+    for path in subjects:
+        reading = read_file(path)
+        if reading is not None and reading.connector is not None:
+            served.setdefault(reading.connector.slug, reading.connector)
+    for path, named in subjects.items():
+        found = lint(path, columns=columns, sensitive=sensitive, beside=served)
         if not named and [finding.code for finding in found] == ["FORMAT_UNKNOWN"]:
             continue
         findings.extend(found)
@@ -114,14 +123,11 @@ def lint_all(
         except OSError:
             continue  # reported as unreadable
         texts[str(path)] = masked(content, found)
-        reading = read_file(path)
-        if reading is not None and reading.connector is not None and reading.connector.slug not in slugs:
-            served.append(reading.connector)
         slug, place = _slug(path)
         if slug and slugs.setdefault(slug, path) != path:
             message = f"The slug '{slug}' is taken by {slugs[slug]}, which is served in its place."
             findings.append(Finding("DUPLICATE_SLUG", Severity.ERROR, message, place, "Give one of them another slug."))
-    findings.extend(_tagged(finding) for finding in collisions(served))
+    findings.extend(_tagged(finding) for finding in collisions(served.values()))
     return Linted(in_order(findings), texts)
 
 

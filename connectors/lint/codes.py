@@ -89,6 +89,7 @@ CODES: Final[Mapping[str, LintCode]] = {
     "SQL_TOO_LARGE": LintCode(ERROR, 3, "SQL that makes one value too large to hold"),
     "SQL_HIDDEN": LintCode(ERROR, 3, "SQL that hides what it does"),
     "TOOL_SHAPE_INVALID": LintCode(ERROR, 3, "A tool's fields do not fit together or do not fit its category"),
+    "CATEGORY_CONTRADICTED": LintCode(ERROR, 5, "A READ tool whose graph, or a tool that it calls, changes something"),
     "FILTER_INVALID": LintCode(ERROR, 3, "A condition, aggregate or order that is not understood and would be dropped"),
     "SKILL_INVALID": LintCode(ERROR, 3, "A skill names a tool or a step that is not there"),
     "RESOURCE_INVALID": LintCode(ERROR, 3, "A resource names a tool that is not there, or uses no place of its URI"),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...graphs.errors import JackfieldError
 from ...graphs.findings import Finding
-from ...graphs.model import Graph, Node
-from ...nodes.base import Effect
 from ..making import unknown_places
 from ..native import document as fields
-from ..native.compile import graph_of
 from ..native.names import near
+from .categories import changes_within, sentence
 from .subject import Subject
 
 
@@ -37,27 +34,15 @@ def prompts(subject: Subject) -> Iterator[Finding]:
 
 def _only_reads(subject: Subject) -> Iterator[Finding]:
     """A prompt and a resource are read, as often as a client likes: their graphs change nothing."""
-    from ...nodes import registry
-
-    kinds = registry()
     parts = subject.parts
     tools = {f"{pointer}/graph" for pointer, _ in parts.tools}
     for pointer, owner, given in parts.graphs:
-        try:
-            graph = None if pointer in tools else graph_of(given, parts.file.folder)
-        except JackfieldError:
-            continue  # GRAPH_INVALID says why
+        if pointer in tools:
+            continue
         code = "SKILL_INVALID" if pointer.startswith("/skills/") else "RESOURCE_INVALID"
-        for node in () if graph is None else _nodes(graph):
-            if node.type in kinds and kinds[node.type].effect is Effect.WRITES:
-                message = f"'{owner}' is read, and its node '{node.id}' ({node.type}) changes something."
-                yield subject.finding(code, pointer, message, "Make it a tool.", owner)
-
-
-def _nodes(graph: Graph) -> Iterator[Node]:
-    yield from graph.nodes
-    for inner in graph.graphs.values():
-        yield from _nodes(inner)
+        for change in changes_within(subject, given):
+            message = f"'{owner}' is read, and {sentence(change)}"
+            yield subject.finding(code, pointer, message, "Make it a tool.", owner)
 
 
 def _answer_of(

@@ -9,6 +9,7 @@ from typing import Final
 from ...graphs.bgl import from_json
 from ...graphs.errors import JackfieldError
 from ...graphs.findings import Finding, has_errors
+from ...nodes.changing import SAFE_METHODS
 from ...nodes.saves.base import SaveConfiguration
 from ..native.compile import DATABASES
 from ..native.document import Tool
@@ -19,7 +20,6 @@ from ..skills import problems
 from .subject import Subject
 
 RESERVED_SLUGS: Final = frozenset(("plugin", "elliot", "jackfield"))
-SAFE_METHODS: Final = frozenset(("GET", "HEAD"))
 
 
 def shapes(subject: Subject) -> Iterator[Finding]:

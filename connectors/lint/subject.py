@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ...graphs.findings import Finding
 from ...nodes.sqltext.tokens import Dialect
-from ..model import Source
+from ..model import Connector, Source
 from ..native import document as fields
 from ..native.compile import DATABASES
 from ..native.parts import Parts
@@ -30,11 +30,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class Subject:
-    """`columns` asks the sources themselves (`--online`); `sensitive` are field names that no tool may give."""
+    """`columns` asks the sources themselves (`--online`); `sensitive` are field names that no tool may give.
+
+    `beside` are the connectors, by slug, whose tools this one may call.
+    """
 
     parts: Parts
     columns: Columns | None = None
     sensitive: frozenset[str] = frozenset()
+    beside: Mapping[str, Connector] = field(default_factory=dict)
 
     def finding(
         self,

@@ -33,7 +33,8 @@ async def lint_text(asked: Asked[Nothing, Draft]) -> Checked:
     files = Files(asked.service)
     slug, text = asked.body.connector, asked.body.text
     path = files.path_of(slug) if slug else files.folder / "draft.connector.json"
-    findings = await in_thread(lambda: lint(text, path=path))
+    served = asked.service.app.catalog.connectors
+    findings = await in_thread(lambda: lint(text, path=path, beside=served))
     return Checked(ok=not has_errors(findings), etag=digest(text), findings=FindingTold.of_all(findings))
 
 

@@ -52,7 +52,7 @@ async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dic
         draft = written(arguments["version"] or FIRST, True)
     if arguments["version"] is None:
         draft = _versioned(bench, slug, draft, lambda version: written(version, "prefix" in json.loads(draft.text)))
-    findings = await linted(draft)
+    findings = await linted(bench, draft)
     _refuse_secrets(findings)
     files.write(bench.workspace, draft_file(bench, slug), encoded(draft.text))
     suite = cases_of(arguments["name"], slug, found, tools)

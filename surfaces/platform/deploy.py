@@ -59,7 +59,7 @@ class Checked:
 
 async def _deploy(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
     draft = chosen(bench, arguments)
-    findings = await linted(draft)
+    findings = await linted(bench, draft)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         return _answer(draft, None, findings, Checked([_lint_errors(errors, draft)]))

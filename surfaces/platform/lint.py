@@ -28,12 +28,13 @@ PRINCIPLES: Final = (
 
 async def run(bench: Bench, arguments: Mapping[str, Any], principal: str) -> dict[str, Json]:
     draft = chosen(bench, arguments)
-    return report(draft, await linted(draft))
+    return report(draft, await linted(bench, draft))
 
 
-async def linted(draft: Draft) -> tuple[Finding, ...]:
-    """All findings about a draft, made in a thread: reading much SQL takes a while."""
-    return await in_thread(lambda: lint(draft.text, path=draft.path))
+async def linted(bench: Bench, draft: Draft) -> tuple[Finding, ...]:
+    """All findings about a draft beside what is served, made in a thread: reading much SQL takes a while."""
+    served = bench.app.catalog.connectors
+    return await in_thread(lambda: lint(draft.text, path=draft.path, beside=served))
 
 
 def report(draft: Draft, findings: Sequence[Finding]) -> dict[str, Json]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from ...connectors.evals import Suite
+from ...connectors.lint.categories import changed_by
 from ...connectors.model import Connector, Tool
 from ...graphs.errors import JackfieldError
 from ...graphs.model import Graph, Json
 from ...nodes.base import Effect
+from ...nodes.changing import changes_of
 from .bench import Bench
-
-UNDONE: Final = (Effect.WRITES, Effect.ASKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ async def smoked(bench: Bench, connector: Connector, suites: Sequence[Suite], pr
         if tool.category != "READ":
             continue
         try:
-            undone = _undone(bench, tool.graph)
+            undone = _undone(bench, tool.graph, connector)
             arguments = arguments_of(tool, suites)
             if undone or arguments is None:
                 why = undone or f"nobody gives {_needed(tool)}: a case that calls it would"
@@ -73,13 +73,20 @@ def _needed(tool: Tool) -> str:
     return ", ".join(f"'{name}'" for name in tool.input_schema.get("required") or ())
 
 
-def _undone(bench: Bench, graph: Graph) -> str:
-    """Why a tool is not called without being asked to: a node of its graph writes, or asks the person."""
-    for node_type in _types(graph):
-        kind = bench.app.engine.kinds.get(node_type)
-        if kind is not None and kind.effect in UNDONE:
-            return f"its graph has a '{node_type}' node, which {kind.effect.value}"
-    return ""
+def _undone(bench: Bench, graph: Graph, connector: Connector) -> str:
+    """Why a tool is not called without being asked to: a node of its graph asks the person, or may change something."""
+
+    def changing(name: str) -> bool:
+        slug, _, own = name.rpartition("/")
+        owner = connector if slug in ("", connector.slug) else bench.app.catalog.connectors.get(slug)
+        return owner is not None and changed_by(owner, own)
+
+    kinds = bench.app.engine.kinds
+    change = next(changes_of(graph, kinds, changing), None)
+    if change is not None:
+        return f"its graph has a '{change.node.type}' node, which {Effect.WRITES.value}"
+    asking = (kind for kind in _types(graph) if kind in kinds and kinds[kind].effect is Effect.ASKS)
+    return next((f"its graph has a '{kind}' node, which {Effect.ASKS.value}" for kind in asking), "")
 
 
 def _types(graph: Graph) -> Iterator[str]:

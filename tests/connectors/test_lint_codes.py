@@ -113,6 +113,11 @@ FAULTS: list[tuple[str, list[Change], str]] = [
     ("TOOL_SHAPE_INVALID", [drop("tools/2/save")], "neither goes to a save"),
     ("TOOL_SHAPE_INVALID", [put("tools/0/category", "ACTION")], "only reads"),
     ("TOOL_SHAPE_INVALID", [put("tools/0/at", "animals")], "rest source"),
+    (
+        "CATEGORY_CONTRADICTED",
+        [drop("tools/1/request"), put("tools/1/category", "READ"), put("tools/1/graph", DELETING)],
+        "its node 'gone' (statement) changes something",
+    ),
     ("GRAPH_INVALID", [drop("tools/1/request"), put("tools/1/graph", {"nodes": 3, "edges": []})], "nodes"),
     ("SKILL_INVALID", [put("skills/0/tool_ids", ["list_animal"])], "'list_animal'"),
     ("SKILL_INVALID", [drop("skills/0/prompt_template"), put("skills/0/messages", [HELLO])], "a place for 'name'"),
