@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from ..connectors.native.names import near
 from ..engine.audit.line import Line
 from ..engine.audit.log import AuditLog
 from ..engine.audit.redaction import no_secrets
@@ -14,6 +16,7 @@ from .served import ServedCall
 from .settings import Settings
 
 MOST_BESIDE: Final = 64
+BESIDE: Final = re.compile(r"audit-(\d{1,6})$")
 # What ends a call before anything of it has run.
 REFUSALS: Final = frozenset(
     (Code.TOOL_NOT_FOUND, Code.VALIDATION_INVALID_PARAMS, Code.VALIDATION_MISSING_FIELD, Code.ACCESS_DENIED,
@@ -23,6 +26,24 @@ REFUSALS: Final = frozenset(
 
 def audit_folder(settings: Settings) -> Path:
     return settings.state / "audit"
+
+
+def audit_folders(settings: Settings, only: str = "") -> dict[str, Path]:
+    """The audits that there are, by name: `audit`, and those that other processes wrote beside it, `audit-2` and so on.
+
+    Raises VALIDATION_INVALID_PARAMS where `only` names none of them. With none at all it is `audit`, which is to be.
+    """
+    first = audit_folder(settings)
+    beside = {int(name[1]): path for path in first.parent.glob("audit-*") if (name := BESIDE.match(path.name))}
+    folders = [path for path in (first, *(beside[number] for number in sorted(beside))) if path.is_dir()]
+    found = {path.name: path for path in folders} or {first.name: first}
+    if not only:
+        return found
+    if only not in found:
+        raise JackfieldError(
+            Code.VALIDATION_INVALID_PARAMS, f"There is no audit '{only}'.", near(only, found, "audits")
+        )
+    return {only: found[only]}
 
 
 def audit_log(settings: Settings, redact: Callable[[str], str] = no_secrets, folder: Path | None = None) -> AuditLog:
@@ -39,7 +60,8 @@ def audit_log(settings: Settings, redact: Callable[[str], str] = no_secrets, fol
 def open_beside(settings: Settings, redact: Callable[[str], str] = no_secrets) -> AuditLog:
     """An open log: the workspace's, or where other processes of it write already, `audit-2` beside it, and so on.
 
-    Each agent that speaks over stdio starts a process of its own; a file has one writer. Raises what `open` does.
+    Each agent that speaks over stdio starts a process of its own, beside a server; a file has one writer. Raises what
+    `open` does; CONFIG_INVALID where all are taken.
     """
     folder = audit_folder(settings)
     for number in range(2, MOST_BESIDE + 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -26,24 +26,24 @@ def guarded(value: Any) -> Any:
     return value
 
 
-def csv_parts(folder: Path, wanted: Filter = EVERYTHING) -> Iterator[bytes]:
+def csv_parts(folders: Path | Sequence[Path], wanted: Filter = EVERYTHING) -> Iterator[bytes]:
     """The lines that `wanted` takes as CSV, oldest first, with a header; in parts, each of whole records."""
     yield csv_text([KEYS])
-    rows = ([_cell(line.get(name)) for name in KEYS] for _, line in lines(folder, wanted))
+    rows = ([_cell(line.get(name)) for name in KEYS] for _, line in lines(folders, wanted))
     while part := list(islice(rows, ROWS)):
         yield csv_text(part)
 
 
-def ndjson_parts(folder: Path, wanted: Filter = EVERYTHING) -> Iterator[bytes]:
+def ndjson_parts(folders: Path | Sequence[Path], wanted: Filter = EVERYTHING) -> Iterator[bytes]:
     """The lines that `wanted` takes, byte for byte as they were written, oldest first."""
-    for text, _ in lines(folder, wanted):
+    for text, _ in lines(folders, wanted):
         yield text + b"\n"
 
 
-def lines(folder: Path, wanted: Filter = EVERYTHING) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def lines(folders: Path | Sequence[Path], wanted: Filter = EVERYTHING) -> Iterator[tuple[bytes, dict[str, Any]]]:
     """The lines that `wanted` takes, oldest first: their text, and what it says."""
     pieces = wanted.pieces()
-    for text in raw_oldest_first(folder):
+    for text in raw_oldest_first(folders):
         if all(piece in text for piece in pieces):
             line = decoded(text)
             if line is not None and wanted.takes(line):

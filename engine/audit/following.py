@@ -20,36 +20,52 @@ def last_lines(folder: Path, count: int) -> list[bytes]:
     return list(islice(raw_newest_first(folder), count))[::-1]
 
 
-def _rest() -> bool:
+def rest() -> bool:
     time.sleep(LOOK_S)
     return True
 
 
-def follow(folder: Path, seen: bytes | None = None, go_on: Callable[[], bool] = _rest) -> Iterator[bytes]:
-    """Lines written after the line `seen`, or after now, for as long as `go_on` (called when none is left) says so."""
-    file = _current(folder)
-    if file is not None:
-        _go_behind(file, seen)
-    try:
-        part = b""
+class Following:
+    """Gives the lines written after the line `seen`, or after now where that is None."""
+
+    def __init__(self, folder: Path, seen: bytes | None = None) -> None:
+        self._folder = folder
+        self._part = b""
+        self._file = _current(folder)
+        if self._file is not None:
+            _go_behind(self._file, seen)
+
+    def lines(self) -> Iterator[bytes]:
+        """Those that there are by now."""
         while True:
-            while file is not None and (text := file.readline()):
-                part += text
-                if part.endswith(b"\n"):
-                    yield part[:-1]
-                    part = b""
-            following = _current(folder) if _is_other(folder, file) else None
-            if following is not None:
-                if file is not None:
-                    for text in file:  # written between our last look and the rotation
-                        yield text.rstrip(b"\n")
-                    file.close()
-                file = following
-            elif not go_on():
+            while self._file is not None and (text := self._file.readline()):
+                self._part += text
+                if self._part.endswith(b"\n"):
+                    yield self._part[:-1]
+                    self._part = b""
+            following = _current(self._folder) if _is_other(self._folder, self._file) else None
+            if following is None:
                 return
+            if self._file is not None:
+                for text in self._file:  # written between our last look and the rotation
+                    yield text.rstrip(b"\n")
+                self._file.close()
+            self._file = following
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def follow(folder: Path, seen: bytes | None = None, go_on: Callable[[], bool] = rest) -> Iterator[bytes]:
+    """Lines written after the line `seen`, or after now, for as long as `go_on` (called when none is left) says so."""
+    following = Following(folder, seen)
+    try:
+        yield from following.lines()
+        while go_on():
+            yield from following.lines()
     finally:
-        if file is not None:
-            file.close()
+        following.close()
 
 
 def _current(folder: Path) -> BinaryIO | None:

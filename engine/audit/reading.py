@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from heapq import merge
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ MAX_SCANNED: Final = 64 * 2**20
 CLOCK_STEP_S: Final = 3600
 TIMES: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 TS: Final = b'{"ts":"'
+TS_LENGTH: Final = len("2026-11-21T08:30:00.123Z")
 FIELDS: Final = ("tool", "connector", "error", "principal", "session_id", "run")
 _decode: Final = msgspec.json.decode
 
@@ -128,8 +130,19 @@ def raw_newest_first(folder: Path, before: int | None = None) -> Iterator[bytes]
                         yield placed.text
 
 
-def raw_oldest_first(folder: Path) -> Iterator[bytes]:
-    """Whole lines without their ends, of all files."""
+def raw_oldest_first(folders: Path | Sequence[Path]) -> Iterator[bytes]:
+    """Whole lines without their ends, of all files; of several audits, by time."""
+    if isinstance(folders, Path):
+        return _oldest_first(folders)
+    return merge(*map(_oldest_first, folders), key=ts_of) if len(folders) > 1 else _oldest_first(*folders)
+
+
+def ts_of(text: bytes) -> bytes:
+    """When a line was written, for putting lines in order; empty where it does not say so first."""
+    return text[len(TS) : len(TS) + TS_LENGTH] if text.startswith(TS) else b""
+
+
+def _oldest_first(folder: Path) -> Iterator[bytes]:
     with snapshot(folder) as files:
         for name in files.names:
             with files.open(name) as file:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,7 @@ NUMBERS: Final = ("rows", "bytes", "seq")
 AS_JSON: Final = ("args", "pushed")
 
 
-async def query(folder: Path, sql: str, parameters: Mapping[str, Value] | None = None) -> Table:
+async def query(folders: Path | Sequence[Path], sql: str, parameters: Mapping[str, Value] | None = None) -> Table:
     """What one SELECT over the table `audit` gives, run in a locked database of its own.
 
     Raises QUERY_INVALID, SCHEMA_NOT_FOUND, and what else a tool's SQL raises.
@@ -34,17 +34,17 @@ async def query(folder: Path, sql: str, parameters: Mapping[str, Value] | None =
     with Database() as database:
         session = database.session()
         try:
-            return await session.query(sql, parameters or {}, {NAME: audit_table(folder)})
+            return await session.query(sql, parameters or {}, {NAME: audit_table(folders)})
         finally:
             session.close()
 
 
-def audit_table(folder: Path) -> Table:
-    """Every line as a row, read as it is asked for."""
+def audit_table(folders: Path | Sequence[Path]) -> Table:
+    """Every line as a row, of several audits by time, read as it is asked for."""
     import pyarrow as pa
 
     columns = schema()
-    return Table.stream(pa.RecordBatchReader.from_batches(columns, _batches(raw_oldest_first(folder), columns)))
+    return Table.stream(pa.RecordBatchReader.from_batches(columns, _batches(raw_oldest_first(folders), columns)))
 
 
 def schema() -> pa.Schema:

@@ -50,7 +50,7 @@ def command(
     The URL is printed on stdout as soon as it answers; all else that is said goes to stderr.
     """
     from ..app import App
-    from ..auditing import AuditJournal, audit_folder, audit_log, open_beside
+    from ..auditing import AuditJournal, audit_folder, open_beside
     from ..logs import log_to_stderr
     from ..service import Service
     from ..settings import load
@@ -68,10 +68,11 @@ def command(
 
     async def main() -> None:
         redact = app.secrets.redact
-        with closing(open_beside(settings, redact) if stdio else audit_log(settings, redact).open()) as log:
+        with closing(open_beside(settings, redact)) as log:
             if log.folder != audit_folder(settings):
                 click.echo(
-                    f"Another process writes this workspace's audit: that of this one is {log.folder}.", err=True
+                    f"Another process serves this workspace and writes its audit: that of this one is {log.folder}.",
+                    err=True,
                 )
             async with Service(app, AuditJournal(log)) as service:
                 for note in log.notes:

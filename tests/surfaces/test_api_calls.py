@@ -11,6 +11,7 @@ import anyio
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from servers.audit import fill
 from servers.http import Hang, HttpServer
 from starlette.types import Scope
 
@@ -243,6 +244,24 @@ async def test_the_audit_is_exported_with_formulas_guarded(tmp_path: Path) -> No
         text = (await served.get("/audit/export")).text
         assert "'=1+1" in text
         assert (await served.get("/audit/export", params={"session": "another"})).text.count("\n") == 1
+
+
+@pytest.mark.anyio
+async def test_the_audit_has_the_lines_of_other_processes_of_the_workspace(tmp_path: Path) -> None:
+    zoo(tmp_path)
+    fill(tmp_path / ".jackfield" / "audit-2", 3)
+    async with api(tmp_path) as served:
+        await served.post("/tools/list_animals/run")
+        first = (await served.get("/audit", params={"limit": 2})).json()
+        rest = (await served.get("/audit", params={"before": first["before"]})).json()
+        assert [line["rows"] for line in (*first["lines"], *rest["lines"])] == [3, 3, 2, 1]
+        assert rest["before"] is None
+        assert len((await served.get("/audit", params={"only": "audit-2"})).json()["lines"]) == 3
+        assert (await served.get("/audit/export", params={"format": "ndjson"})).text.count("\n") == 4
+        assert (await served.get("/audit/export", params={"format": "ndjson", "only": "audit"})).text.count("\n") == 1
+        for wrong in ({"before": "17"}, {"only": "../audit"}):
+            refused = await served.get("/audit", params=wrong)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (422, "VALIDATION_INVALID_PARAMS")
 
 
 @pytest.mark.anyio

@@ -20,6 +20,7 @@ import pytest
 from servers.audit import a_line
 
 from jackfield.engine.audit.line import KEYS
+from jackfield.engine.audit.log import AuditLog
 from jackfield.surfaces.auditing import audit_folder, audit_log
 from jackfield.surfaces.settings import load
 
@@ -135,6 +136,69 @@ def test_files_moved_away_are_a_fault_until_it_is_said_that_they_were(cli: Cli, 
     accepted = cli("audit", "verify", "--archived")
     assert accepted.code == 0
     assert "are not here" in accepted.err
+
+
+@pytest.fixture
+def beside(folder: Path) -> Path:
+    """The audit of a second process, with three lines after those of the first."""
+    found = folder.with_name("audit-2")
+    with AuditLog(found) as log:
+        for number in range(1, 4):
+            log.append(a_line(number, tool="beside"))
+    return found
+
+
+def test_each_command_reads_the_audits_of_all_processes_of_the_workspace(cli: Cli, beside: Path) -> None:
+    tools = [json.loads(line)["tool"] for line in cli("audit", "tail", "-n", 5).out.splitlines()]
+    assert tools == ["=t0", "=t1", "beside", "beside", "beside"]
+    counted = cli("audit", "query", "SELECT count(*) AS n FROM audit", "--format", "json")
+    assert counted.json["rows"] == [{"n": 28}]
+    assert cli("audit", "export", "--format", "ndjson", "--tool", "beside").out.count("\n") == 3
+    assert cli("audit", "verify").out.splitlines() == [
+        "audit: 25 lines as they were written: 1 to 25.",
+        "audit-2: 3 lines as they were written: 1 to 3.",
+    ]
+
+
+def test_only_names_one_audit(cli: Cli, beside: Path) -> None:
+    assert cli("audit", "tail", "-n", 50, "--only", "audit-2").out.count("\n") == 3
+    counted = cli("audit", "query", "SELECT count(*) AS n FROM audit", "--format", "json", "--only", "audit")
+    assert counted.json["rows"] == [{"n": 25}]
+    assert cli("audit", "export", "--format", "ndjson", "--only", "audit").out.count("\n") == 25
+    assert cli("audit", "verify", "--only", "audit-2").out == "3 lines as they were written: 1 to 3.\n"
+    wrong = cli("audit", "verify", "--only", "audit-3")
+    assert wrong.code == 2
+    assert "There is no audit 'audit-3'." in wrong.err
+    assert "audit-2" in wrong.err
+
+
+def test_a_fault_in_any_audit_is_found_and_a_kept_record_is_of_the_one_that_is_named(
+    cli: Cli, folder: Path, beside: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "kept.json"
+    copy.write_bytes((beside / "head.json").read_bytes())
+    assert cli("audit", "verify", "--against", copy, "--only", "audit-2").code == 0
+    assert cli("audit", "verify", "--against", folder / "head.json").code == 0
+    log = beside / "audit.log"
+    log.write_bytes(log.read_bytes().replace(b"cat", b"dog", 1))
+    bad = cli("audit", "verify")
+    assert bad.code == 1
+    assert "audit-2: audit.log:1: Line 1 is not what was written" in bad.out
+    found = cli("audit", "verify", "--format", "json").json
+    assert (found["ok"], found["fault"]["line"]) == (False, 1)
+    assert {name: one["ok"] for name, one in found["audits"].items()} == {"audit": True, "audit-2": False}
+
+
+def test_tail_follows_also_the_audit_of_a_process_that_starts_meanwhile(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "jackfield.surfaces.cli", "audit", "tail", "-n", "1", "-f"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as child:
+        assert child.stdout is not None
+        assert json.loads(child.stdout.readline())["seq"] == 25
+        with AuditLog(folder.with_name("audit-2")) as log:
+            log.append(a_line(1, tool="beside"))
+            assert json.loads(child.stdout.readline())["tool"] == "beside"
+        os.kill(child.pid, signal.SIGINT)
+        assert child.wait(30) == 130
 
 
 @pytest.mark.parametrize("command", [["tail"], ["query", "SELECT 1"], ["verify"], ["export"]])

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from mcp.client import Client
+from servers.audit import read
 from servers.http import Hang, HttpServer
 from servers.serve import ServeProcess
 
@@ -81,16 +82,16 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             calling.join(10)
 
 
-def call(url: str) -> None:
+def call(url: str, tool: str = "list_rows") -> None:
     body = json.dumps({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": "list_rows", "arguments": {}, "_meta": {
+        "params": {"name": tool, "arguments": {}, "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
         }},
     }).encode()  # fmt: skip
     headers = {
         "content-type": "application/json", "accept": "application/json, text/event-stream",
-        "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "list_rows",
+        "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": tool,
     }  # fmt: skip
     with urllib.request.urlopen(urllib.request.Request(f"{url}/mcp", body, headers), timeout=30) as reply:
         reply.read()
@@ -146,12 +147,27 @@ def has_ipv6() -> bool:
         return False
 
 
-def test_one_workspace_has_one_server(tmp_path: Path) -> None:
+def test_two_servers_of_one_workspace_have_a_port_and_an_audit_each(tmp_path: Path) -> None:
     zoo(tmp_path)
-    with ServeProcess(tmp_path) as serve:
-        code, said = refused(tmp_path, "--port", 0)
-        assert code == 1
-        assert f"Another process ({serve.process.pid}) writes the audit" in said
+    with ServeProcess(tmp_path) as first:
+        call(first.url, "list_animals")
+        with ServeProcess(tmp_path) as second:
+            for _ in range(2):
+                call(second.url, "list_animals")
+            with urllib.request.urlopen(f"{second.url}/api/audit", timeout=10) as reply:
+                assert len(json.load(reply)["lines"]) == 3
+            assert str(tmp_path / ".jackfield" / "audit-2") in second.err
+            code, said = refused(tmp_path, "--port", second.port)
+            assert (code, f"Port {second.port}" in said) == (1, True)
+        assert "audit-2" not in first.err
+    assert [len(read(tmp_path / ".jackfield" / name)) for name in ("audit", "audit-2")] == [1, 2]
+
+
+def test_a_server_starts_beside_an_agent_over_stdio(tmp_path: Path) -> None:
+    zoo(tmp_path)
+    with ServeProcess(tmp_path, "--stdio"), ServeProcess(tmp_path) as serve:
+        assert get(f"{serve.url}/readyz")[0] == 200
+        assert "Another process serves this workspace" in serve.err
 
 
 def refused(folder: Path, *arguments: object) -> tuple[int, str]:
