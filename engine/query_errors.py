@@ -91,7 +91,7 @@ def no_table(name: str, columns: Schemas) -> JackfieldError:
     return JackfieldError(
         Code.SCHEMA_NOT_FOUND,
         f"The SQL reads '{name}', which is not a table here.",
-        near(name, available) or f"There {'are' if available else 'is'} {', '.join(available) or 'no table'}.",
+        near(name, available) or _there_is("table", available),
         {"table": name, "available": available},
     )
 
@@ -103,13 +103,19 @@ def no_column(name: str, columns: Schemas, empty: Sequence[str], details: Mappin
         tables = ", ".join(f"'{table}'" for table in empty)
         hint = f"{tables} gave no rows, so its columns are not known: declare them in the source's `schema`."
     if not hint:
-        hint = f"There are {', '.join(available[:20])}." if available else "The tables have no columns."
+        hint = _there_is("column", available[:20]) if available else "The tables have no columns."
     return JackfieldError(
         Code.SCHEMA_NOT_FOUND,
         f"Column '{name}' is not in the tables of this query.",
         hint,
         {**details, "field": name, "available": available},
     )
+
+
+def _there_is(kind: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"There is no {kind}."
+    return f"The only {kind} is {names[0]}." if len(names) == 1 else f"The {kind}s are {', '.join(names)}."
 
 
 def _sentence(text: str) -> str:

@@ -12,104 +12,32 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio.to_thread
-import msgspec
 
 from ..graphs.errors import Code, JackfieldError
+from ..graphs.model import EMPTY
 from ..nodes.table import Table
+from .first_call import digests, require_same
 from .json_rows import json_rows, json_value
 from .json_text import column_texts, row_texts
 from .page_cursors import NAME, cursor_at, read_cursor
+from .pages import Kept, Page, Shape, Whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Kept", "Page", "ResultStore", "Whole", "json_rows", "json_value"]
+__all__ = ["Kept", "Page", "ResultStore", "Shape", "Whole", "json_rows", "json_value"]
 
 FACTS: Final = b"jackfield"  # the key of our facts in the Arrow file's own metadata
 SUFFIX: Final = ".arrow"
 DRAFT: Final = ".draft"
 NO_END: Final = 2**62
 SHARE: Final = 4  # of the store's bytes, what rows that no page shows may take: one answer must not push out all others
-
-
-class Shape(Protocol):
-    """How an answer is cut: `max_rows` over all pages, `max_bytes` of JSON on a page."""
-
-    @property
-    def max_rows(self) -> int: ...
-
-    @property
-    def max_bytes(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Where the rows of an answer lie: how many of those that were found."""
-
-    name: str
-    rows: int
-    found: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """`truncated`: there are rows after those of this page. Why is `truncation_reason`:
-
-    `page_size` and `token_budget` (bytes) go on at `next_cursor`; `result_cap` (rows over all pages) and `source_cap`
-    (a source stopped early) do not. `total_rows` is None when nobody counted them. `kept`: where more rows are.
-    """
-
-    rows: Table
-    truncated: bool
-    total_rows: int | None
-    truncation_reason: str | None
-    next_cursor: str | None
-    row_texts: tuple[str, ...] = field(repr=False, compare=False)  # the JSON of each row
-    kept: Kept | None = None
-
-    @property
-    def table(self) -> pa.Table:
-        return self.rows.arrow()
-
-    @property
-    def row_count(self) -> int:
-        return len(self.row_texts)
-
-    def as_json(self) -> dict[str, Any]:
-        return {"rows": json_rows(self.table), "row_count": self.row_count, **self._facts()}
-
-    def as_text(self) -> str:
-        """`as_json`, encoded."""
-        rest = msgspec.json.encode({"row_count": self.row_count, **self._facts()}).decode()
-        return f'{{"rows":[{",".join(self.row_texts)}],{rest[1:]}'
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "truncated": self.truncated,
-            "total_rows": self.total_rows,
-            "truncation_reason": self.truncation_reason,
-            "next_cursor": self.next_cursor,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """All that is kept of an answer. `end` says why there are more rows; None when there are none.
-
-    `result_cap`: more were found than the store had room for. `source_cap`: a source stopped early.
-    """
-
-    table: pa.Table
-    tool: str
-    end: str | None
-    total_rows: int | None
-    expires: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +49,8 @@ class _Facts:
     max_bytes: int
     max_rows: int = NO_END
     found: int = 0
+    given: Mapping[str, str] = field(default_factory=dict)  # digests of the arguments of the call
+    salt: str = ""
     owner: str = ""  # a digest of principal and tool
     tool: str = ""
     expires: float = 0.0
@@ -135,20 +65,30 @@ class ResultStore:
         self.max_bytes = max_bytes
 
     async def first(
-        self, table: Table, *, size: int, shape: Shape, principal: str, tool: str, capped: bool = False
+        self,
+        table: Table,
+        *,
+        size: int,
+        shape: Shape,
+        principal: str,
+        tool: str,
+        capped: bool = False,
+        arguments: Mapping[str, Any] = EMPTY,
     ) -> Page:
         """The first page of `table`, whose rows are kept if there are more. `capped`: a source stopped early."""
         if not table.is_stream and (table.num_rows or 0) <= size:
-            return self._first(table, size, shape, principal, tool, capped)
-        return await anyio.to_thread.run_sync(self._first, table, size, shape, principal, tool, capped)
+            return self._first(table, size, shape, principal, tool, capped, arguments)
+        return await anyio.to_thread.run_sync(self._first, table, size, shape, principal, tool, capped, arguments)
 
-    async def page(self, cursor: str, *, size: int, principal: str, tool: str) -> Page:
+    async def page(
+        self, cursor: str, *, size: int, principal: str, tool: str, arguments: Mapping[str, Any] = EMPTY
+    ) -> Page:
         """The page that `cursor` names.
 
-        Raises VALIDATION_INVALID_PARAMS for what is no cursor; RESULT_EXPIRED when its rows are gone, or when it is not
-        this caller's or this tool's.
+        Raises VALIDATION_INVALID_PARAMS for what is no cursor, and for arguments that its first call did not have;
+        RESULT_EXPIRED when its rows are gone, or when it is not this caller's or this tool's.
         """
-        return await anyio.to_thread.run_sync(self._page, cursor, size, principal, tool)
+        return await anyio.to_thread.run_sync(self._page, cursor, size, principal, tool, arguments)
 
     async def whole(self, name: str, *, principal: str) -> Whole:
         """All rows that are kept under `name`. Raises RESULT_EXPIRED when they are gone, or not this caller's."""
@@ -163,7 +103,16 @@ class ResultStore:
         end = "result_cap" if rows.num_rows < facts.found else "source_cap" if facts.total_rows is None else None
         return Whole(rows, facts.tool, end, facts.total_rows, facts.expires)
 
-    def _first(self, table: Table, size: int, shape: Shape, principal: str, tool: str, capped: bool) -> Page:
+    def _first(
+        self,
+        table: Table,
+        size: int,
+        shape: Shape,
+        principal: str,
+        tool: str,
+        capped: bool,
+        arguments: Mapping[str, Any],
+    ) -> Page:
         if table.columns is not None and len(table.columns[0]) <= min(size, shape.max_rows):
             texts = _within(column_texts(table.schema.names, table.columns), shape.max_bytes)
             if len(texts) == table.num_rows:
@@ -177,14 +126,17 @@ class ResultStore:
         texts = _fitting(rows.slice(0, shape.max_rows), 0, size, shape.max_bytes)
         if len(texts) >= found:
             return _cut(rows, 0, texts, size, facts, None)
-        facts = replace(facts, owner=_owner(principal, tool), tool=tool, expires=time.time() + self.ttl_s)
+        salt = secrets.token_hex(16)
+        known: dict[str, Any] = {"owner": _owner(principal, tool), "tool": tool, "expires": time.time() + self.ttl_s}
+        facts = replace(facts, given=digests(arguments, salt), salt=salt, **known)
         return _cut(rows, 0, texts, size, facts, self._keep_most(rows, facts))
 
-    def _page(self, cursor: str, size: int, principal: str, tool: str) -> Page:
+    def _page(self, cursor: str, size: int, principal: str, tool: str, arguments: Mapping[str, Any]) -> Page:
         name, offset = read_cursor(cursor)
         rows, facts = self._kept(name)
         if facts is None or facts.owner != _owner(principal, tool) or facts.expires < time.time():
             raise _expired()
+        require_same(arguments, facts.given, facts.salt)
         paged = rows.slice(0, facts.max_rows)
         if offset >= paged.num_rows:
             raise _expired()

@@ -18,6 +18,7 @@ from ..engine.environment import Environment
 from ..graphs.errors import Code, JackfieldError
 from ..graphs.findings import Severity
 from ..graphs.model import Graph
+from ..nodes.arguments import with_defaults
 from ..nodes.base import Client, Effect, NodeType
 from ..nodes.blocking import in_thread
 from ..nodes.secrets import EnvironmentSecrets
@@ -233,7 +234,7 @@ class App:
         category = found.category
         if cursor is not None:
             size = page or shape.page_size
-            kept = await self.results.page(cursor, size=size, principal=principal, tool=found.key)
+            kept = await self.results.page(cursor, size=size, principal=principal, tool=found.key, arguments=arguments)
             return CallResult(found.key, category, None, page=kept)
         from ..engine.idempotency import scoped
 
@@ -261,7 +262,7 @@ class App:
             # Also after a failure: a write whose outcome is not known may have happened.
             if isinstance(found, Tool) and found.writes:
                 engine.cache.drop(owner.slug)
-        return await self._result(found, category, run, shape, principal, page)
+        return await self._result(found, category, run, shape, principal, page, arguments)
 
     def _time_for(self, graph: Graph, client: Client | None) -> float:
         """Seconds that a call may take: where a person is asked, what he takes counts too."""
@@ -273,7 +274,14 @@ class App:
         return max(usual, ASKING_S) if Effect.ASKS in effects else usual
 
     async def _result(
-        self, found: Runnable, category: str, run: Run, shape: ResultShape, principal: str, page: int | None
+        self,
+        found: Runnable,
+        category: str,
+        run: Run,
+        shape: ResultShape,
+        principal: str,
+        page: int | None,
+        arguments: Mapping[str, Any],
     ) -> CallResult:
         result = result_of(found.key, category, run)
         if result.table is None:
@@ -283,7 +291,13 @@ class App:
         if result.table is None or page is None or category != "READ":
             return result
         kept = await self.results.first(
-            result.table, size=page, shape=shape, principal=principal, tool=found.key, capped=was_capped(run)
+            result.table,
+            size=page,
+            shape=shape,
+            principal=principal,
+            tool=found.key,
+            capped=was_capped(run),
+            arguments=with_defaults(found.input_schema, arguments),
         )
         return replace(result, page=kept)
 

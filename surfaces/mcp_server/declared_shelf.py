@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import mcp_types
 
 from ...connectors.model import Connector, Resource
+from ...graphs.errors import Code, JackfieldError
 from ...nodes.base import Client
+from ...nodes.examples import example
 from ..served import Caller, ServedCall
 from ..service import Service
 from .blocks import contents_of
@@ -38,7 +41,10 @@ class Declared:
             arguments = resource.arguments(uri)
             if arguments is not None:
                 call = ServedCall(caller, uri, arguments, secrets.token_hex(8))
-                answer = await self._service.perform(call, owner, resource, client=client)
+                try:
+                    answer = await self._service.perform(call, owner, resource, client=client)
+                except JackfieldError as error:
+                    raise _in_uri(error, resource) from error.__cause__
                 return contents_of(answer.body, resource.uri)
         return None
 
@@ -56,6 +62,17 @@ class Declared:
             for uri, resource in connector.resources.items():
                 found.setdefault(uri, (connector, resource))
         return sorted(found.values(), key=lambda each: each[1].is_template)
+
+
+def _in_uri(error: JackfieldError, resource: Resource) -> JackfieldError:
+    """An argument that does not fit stands in the URI, where it has no quotes to be left out."""
+    name = error.details.get("parameter")
+    schema = (resource.input_schema.get("properties") or {}).get(name)
+    if error.code is not Code.VALIDATION_INVALID_PARAMS or schema is None:
+        return error
+    value = example(schema)
+    shows = "" if value is None else f", for example {resource.uri.replace(f'{{{name}}}', str(value))}"
+    return replace(error, hint=f"Put {error.details.get('expected')} for {{{name}}} in {resource.uri}{shows}.")
 
 
 def _entry(resource: Resource) -> dict[str, Any]:

@@ -81,7 +81,10 @@ def _count(asked: Mapping[str, str], name: str) -> int | None:
     text = asked.get(name)
     if text is not None and not (text.isdecimal() and len(text) < 16):
         raise JackfieldError(
-            Code.VALIDATION_INVALID_PARAMS, f"'{name}' is {text[:40]!r}.", "Give a whole number.", {"parameter": name}
+            Code.VALIDATION_INVALID_PARAMS,
+            f"'{name}' is {text[:40]!r}, which counts nothing.",
+            f"Give a whole number from 0 on, for example {name}=100.",
+            {"parameter": name},
         )
     return None if text is None else int(text)
 

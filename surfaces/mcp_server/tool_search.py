@@ -92,7 +92,7 @@ class ToolSearch:
         found = [_found(self._entries[name]) for name in nearest[: given["limit"]]]
         body: dict[str, Any] = {"tools": found, "total": len(nearest)}
         if not found:
-            body["hint"] = f"No tool has these words. There are: {', '.join(list(self._entries)[:40])}."
+            body["hint"] = f"No tool has these words. The tools are: {', '.join(list(self._entries)[:40])}."
         elif len(nearest) > len(found):
             body["hint"] = "There are more; say more of what the tool should do, or raise the limit."
         return Answer.of(body)

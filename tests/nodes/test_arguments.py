@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jackfield.graphs.errors import Code, JackfieldError
 from jackfield.graphs.model import Json
 from jackfield.nodes.arguments import coerce, from_text
+from jackfield.nodes.examples import example
 
 UTC = dt.UTC
 DATE: Json = {"type": "string", "format": "date"}
@@ -282,3 +283,49 @@ def test_of_very_many_and_very_long_unknown_names_a_few_are_told_in_short() -> N
     assert (caught.value.code, len(str(caught.value)) < 400) == (Code.VALIDATION_INVALID_PARAMS, True)
     with pytest.raises(JackfieldError, match="expected one of"):
         coerce(schema(name={"enum": ["cat", "dog"]}), {"name": "y" * 3_900_000})
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "hint"),
+    [
+        ({"type": "string"}, 3, 'Send a string, for example {"x": "text"}.'),
+        ({"type": "string", "enum": ["cat", "dog"]}, 3, 'Send one of "cat", "dog", for example {"x": "cat"}.'),
+        ({"type": "string", "enum": ["cat", "dog"]}, "cats", "Did you mean 'cat'?"),
+        ({"type": "integer"}, [], 'Send an integer, for example {"x": 10}.'),
+        ({"type": "integer", "minimum": 20}, 3, 'Send a number of at least 20, for example {"x": 20}.'),
+        ({"type": "integer", "maximum": 2}, 3, 'Send a number of at most 2, for example {"x": 2}.'),
+        (DATE, "1 May", 'Send a date of the calendar as YYYY-MM-DD, for example {"x": "2026-03-01"}.'),
+        ({"type": "array", "items": DATE}, ["x"],
+         'Send a date of the calendar as YYYY-MM-DD as \'x[0]\', for example {"x": ["2026-03-01"]}.'),
+        ({"type": "object", "required": ["a"], "properties": {"a": {"type": "boolean"}}}, 1,
+         'Send an object, for example {"x": {"a": true}}.'),
+        ({"type": "string", "pattern": "^[A-Z]{2}$", "examples": ["NO"]}, "no",
+         'Send text that matches ^[A-Z]{2}$, for example {"x": "NO"}.'),
+        ({"type": "string", "pattern": "^[A-Z]{2}$"}, "no", "Send text that matches ^[A-Z]{2}$."),
+        ({"type": "string", "minLength": 6}, "no", 'Send at least 6 characters, for example {"x": "textxx"}.'),
+    ],
+)  # fmt: skip
+def test_a_value_that_does_not_fit_is_told_what_would(expected: Json, given: Json, hint: str) -> None:
+    with pytest.raises(JackfieldError) as caught:
+        coerce(schema(x=expected), {"x": given})
+    assert caught.value.hint == hint
+
+
+@given(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["string", "integer", "number", "boolean", "array", "object"])},
+        optional={
+            "format": st.sampled_from(["date", "date-time"]),
+            "minimum": st.integers(-5, 50),
+            "maximum": st.integers(-5, 50),
+            "minLength": st.integers(0, 9),
+            "maxLength": st.integers(0, 9),
+            "minItems": st.integers(0, 3),
+            "items": st.just({"type": "integer", "minimum": 7}),
+        },
+    )
+)
+def test_an_example_fits_its_own_schema_or_there_is_none(expected: Json) -> None:
+    made = example(expected)
+    if made is not None:
+        coerce(schema(x=expected), {"x": made})

@@ -149,6 +149,13 @@ async def test_the_whole_of_a_paged_answer_is_read_in_each_format_by_its_own_cal
         assert "parquet" in wrong.message
 
 
+@pytest.mark.parametrize("asked", ["offset=-1", "limit=ten"])
+async def test_a_part_that_is_no_count_is_told_what_would_be(tmp_path: Path, asked: str) -> None:
+    async with served(zoo(tmp_path)) as server, server.client("auto") as client:
+        error = await refusal(client, f"jackfield://results/{'x' * 22}?{asked}")
+    assert f"for example {asked.partition('=')[0]}=100" in error.message
+
+
 @pytest.mark.parametrize("era", ERAS)
 async def test_what_was_kept_for_one_caller_is_not_there_for_another(tmp_path: Path, era: str) -> None:
     rows = [{"id": number, "name": "x" * 3_000, "species": "cat"} for number in range(60)]

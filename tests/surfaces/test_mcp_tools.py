@@ -224,6 +224,39 @@ async def test_mcp_15_an_unknown_tool_is_an_error_of_the_protocol_with_the_near_
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("asked", "near"), [("lint_connector", "lint-connector"), ("zzzz", "list_animals")])
+async def test_mcp_15_near_names_of_an_unknown_tool_are_of_all_that_are_listed(
+    tmp_path: Path, era: str, asked: str, near: str
+) -> None:
+    """MCP-15"""
+    async with served(zoo(tmp_path)) as server, server.client(era) as client:
+        assert near in [tool.name for tool in (await client.list_tools()).tools]
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool(asked, {})
+    assert near in refused.value.error.message
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_cursor_is_refused_beside_other_arguments_than_those_that_found_its_rows(
+    tmp_path: Path, era: str
+) -> None:
+    limit = {"name": "limit", "type": "int", "description": "Most rows", "default": 90, "required": False}
+    sql = LIST_ANIMALS["sql"].replace("LIMIT 100", "LIMIT :limit")  # type: ignore[attr-defined]
+    tool = {**LIST_ANIMALS, "sql": sql, "parameters": [SPECIES, limit]}
+    path = connector(tmp_path, sources=[{**SOURCE, "rows": MANY}], tools=[tool])
+    async with served(path) as server, server.client(era) as client:
+        cursor = said(await client.call_tool("list_animals", {"species": "cat"}))["next_cursor"]
+        for same in ({}, {"species": "cat"}, {"limit": 90}, {"species": None}):
+            assert said(await client.call_tool("list_animals", {**same, "cursor": cursor}))["row_count"] == 40
+        for other, name in (({"species": "dog"}, "species"), ({"limit": 3}, "limit"), ({"spices": "cat"}, "spices")):
+            refused = await client.call_tool("list_animals", {**other, "cursor": cursor})
+            assert refused.is_error
+            error = said(refused)["error"]
+            assert (error["code"], error["details"]["parameter"]) == ("VALIDATION_INVALID_PARAMS", name)
+            assert "leave the cursor out" in error["hint"]
+
+
+@pytest.mark.parametrize("era", ERAS)
 async def test_a_bug_is_told_by_its_id_and_never_by_its_text(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
