@@ -23,6 +23,7 @@ from .refusals import Refusals
 
 MAX_HEAD: Final = 32 * 2**10
 MAX_HEADERS: Final = 100
+MAX_PIPELINED: Final = 16  # requests that are read before the first of them is answered
 SWEEP_S: Final = 1.0
 ENDS_WITH_CLIENT: Final = "jackfield.ends_with_client"  # key of the scope: work for nobody but the client
 REPLY: Final = "jackfield.reply"  # key of the scope: `Connection.reply`
@@ -60,6 +61,8 @@ class Connection(HttpToolsProtocol):
         self.since = self.loop.time()
         self.unread_since: float | None = None  # the client does not read
         self.closing_since: float | None = None
+        self._unfinished: list[Any] = []  # cycles of requests that are not answered yet, the oldest first
+        self.to_say: Refusal | None = None  # of what came after a request that is still being answered
         self._head_bytes = 0
         self._default_headers: object = None
         self._head = b""
@@ -70,12 +73,15 @@ class Connection(HttpToolsProtocol):
             _make_room(self.connections)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.pipeline.clear()  # what has not begun never will
         super().connection_lost(exc)
-        if self.cycle is not None and not self.cycle.response_complete:
-            scope: Any = self.cycle.scope
-            request = scope.get(KEY)
-            if request is not None and scope.get(ENDS_WITH_CLIENT):
+        for cycle in self._unfinished:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            request = cycle.scope.get(KEY)
+            if request is not None and cycle.scope.get(ENDS_WITH_CLIENT):
                 request.scope.cancel()
+        self._unfinished.clear()
 
     def reply(self, scope: Scope, body: bytes) -> bool:
         """Answer the request of `scope` with this JSON at once, as two messages of ASGI do; False: those are needed."""
@@ -100,6 +106,8 @@ class Connection(HttpToolsProtocol):
         return self._head
 
     def data_received(self, data: bytes) -> None:
+        if self.to_say is not None:
+            return
         if self.waits_for in (Waiting.REQUEST, Waiting.HEAD):
             before = self._head_bytes
             super().data_received(data)
@@ -135,6 +143,7 @@ class Connection(HttpToolsProtocol):
             scope: Any = self.scope
             scope[REPLY] = self.reply
             super().on_headers_complete()
+            self._queued()
             return
         self.url = b"/"
         served, self.app = self.app, _Refusing(refused, self.refusals)
@@ -142,6 +151,13 @@ class Connection(HttpToolsProtocol):
             super().on_headers_complete()
         finally:
             self.app = served
+        self._queued()
+
+    def _queued(self) -> None:
+        self._unfinished.append(self.cycle)
+        if self.pipeline and len(self._unfinished) <= MAX_PIPELINED:
+            # uvicorn stops reading here, and would not see that the client of a call that runs has gone.
+            self.flow.resume_reading()
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -150,9 +166,13 @@ class Connection(HttpToolsProtocol):
             self._wait(Waiting.REQUEST)
 
     def on_response_complete(self) -> None:
+        self._unfinished = [cycle for cycle in self._unfinished if not cycle.response_complete]
         super().on_response_complete()
-        if self.waits_for is Waiting.ANSWER and self.cycle.response_complete:
-            self._wait(Waiting.REQUEST)
+        if self.to_say is not None and not self._unfinished and not self.transport.is_closing():
+            self._say(self.to_say)
+        else:
+            is_done = self.waits_for is Waiting.ANSWER and self.cycle.response_complete
+            self._wait(Waiting.REQUEST if is_done else self.waits_for)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -176,6 +196,8 @@ class Connection(HttpToolsProtocol):
                 self.transport.abort()
         elif self.unread_since is not None and now - self.unread_since > patience.write_s:
             self.transport.abort()
+        elif self.is_answering:
+            self.since = now  # the client waits for us
         elif self.waits_for is Waiting.REQUEST:
             if now - self.since > patience.idle_s:
                 self.transport.close()
@@ -189,13 +211,30 @@ class Connection(HttpToolsProtocol):
         self.waits_for = what
         self.since = self.loop.time()
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether a whole request is not answered yet."""
+        return len(self._unfinished) > (self.waits_for is Waiting.BODY)
+
     def _refuse(self, refused: Refusal) -> None:
-        """Say so, if nothing was said yet, and close."""
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            body = body_of(refused, "")
-            head = f"HTTP/1.1 {refused.status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n"
-            self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
-            self.refusals.note(refused)
+        """Refuse what is being sent, if nothing was said of it yet, and close. What came before is answered first."""
+        if self.is_answering:
+            self.to_say = refused
+            if self.waits_for is Waiting.BODY:
+                self._unfinished.remove(self.cycle)
+                self.pipeline.popleft()  # the latest: it must not begin
+            self._wait(Waiting.ANSWER)
+            self.flow.resume_reading()  # the end of the connection is seen only while it is read from
+        elif not self._unfinished or not self.cycle.response_started:
+            self._say(refused)
+        else:
+            self.transport.close()
+
+    def _say(self, refused: Refusal) -> None:
+        body = body_of(refused, "")
+        head = f"HTTP/1.1 {refused.status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n"
+        self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        self.refusals.note(refused)
         self.transport.close()
 
 
@@ -204,7 +243,7 @@ def _make_room(connections: Iterable[Any]) -> None:
     idle = [
         held
         for held in connections
-        if isinstance(held, Connection) and held.waits_for is not Waiting.ANSWER and not held.transport.is_closing()
+        if isinstance(held, Connection) and not held.is_answering and not held.transport.is_closing()
     ]
     if idle:
         min(idle, key=lambda held: held.since).transport.abort()

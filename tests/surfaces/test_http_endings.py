@@ -15,7 +15,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 from servers.http import Hang, HttpServer, Seen
-from servers.listening import Listening, listening
+from servers.listening import Listening, listening, read_reply
 from servers.postgres import PostgresServer
 
 from .serving import connector
@@ -72,6 +72,61 @@ async def test_mcp_19_a_client_that_goes_away_ends_its_request_to_the_source(tmp
             await within(1, hang.closed)
             line = await line_of(here, "list_rows")
     assert (line["error"], line["decision"], line["era"]) == ("CANCELLED", "allowed", "stateless")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_mcp_19_a_client_that_goes_away_ends_all_that_it_asked_in_a_row(tmp_path: Path, at_once: bool) -> None:
+    hang = Hang()
+    with HttpServer({"/rows": hang}) as source:
+        path = connector(tmp_path, sources=[{"id": "rows", "type": "rest", "url": f"{source.url}/rows"}],
+                         tools=[LIST_ROWS])  # fmt: skip
+        async with listening(path) as here:
+            async with here.connected() as (_, writer):
+                asked = here.request_of("list_rows", {})
+                writer.write(asked * 2 if at_once else asked)
+                await within(10, hang.arrived)
+                if not at_once:
+                    writer.write(asked)
+            await within(1, hang.closed)
+            line = await line_of(here, "list_rows")
+            assert (line["error"], len(here.lines)) == ("CANCELLED", 1)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("after", "status"), [
+    (b"POST /mcp HT", 408), (b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+     b"Content-Length: 9\r\n\r\n{", 408),
+    (b"\x00nothing\r\n\r\n", 400),
+])  # fmt: skip
+async def test_a_call_is_answered_whatever_comes_after_it(
+    tmp_path: Path, after: bytes, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked, release = anyio.Event(), anyio.Event()
+    with HttpServer({"/rows": _slowly(asked, release)}) as source:
+        path = connector(tmp_path, sources=[{"id": "rows", "type": "rest", "url": f"{source.url}/rows"}],
+                         tools=[LIST_ROWS])  # fmt: skip
+        quick = {"SERVE_HEAD_S": "0.2", "SERVE_BODY_S": "0.2"}
+        async with listening(path, quick) as here, here.connected() as (reader, writer):
+            writer.write(here.request_of("list_rows", {}))
+            with anyio.fail_after(10):
+                await asked.wait()
+                writer.write(after.replace(b"%d", b"%d" % here.port))
+                await _sweeps(here)
+                release.set()
+                assert (await read_reply(reader)).json["result"]["structuredContent"]["rows"] == [{"id": 1}]
+                assert (await read_reply(reader)).status == status
+                assert await reader.read() == b""
+    assert "Exception in ASGI" not in caplog.text
+
+
+async def _sweeps(here: Listening) -> None:
+    """As if much time went by: whoever may be cut off is."""
+    now = anyio.current_time()
+    (held,) = here.serving.connections
+    while held.since < now + 100 and held.to_say is None:
+        await anyio.sleep(0.01)
+        held.look(now + 100)
 
 
 @pytest.mark.anyio
