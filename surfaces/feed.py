@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -30,6 +29,8 @@ HISTORY: Final = 2_000  # events that a watcher who was cut off can still be giv
 MOST_EVENTS: Final = 100_000  # of all runs together; what a longer run did was watched live, or not at all
 MOST_SHOWN: Final = 10_000  # of one run, the latest
 SHORT: Final = 1_024  # characters of an argument that is kept as it is
+MOST_ARGUMENTS: Final = 4_096  # bytes of all of a call
+MOST_TOLD: Final = 2**20  # bytes of the calls that are shown at once
 PLAIN: Final = frozenset((int, float, bool, type(None)))
 
 Redact = Callable[[str], str]
@@ -72,7 +73,7 @@ class Feed:
 
     def __init__(self, redact: Redact) -> None:
         self._redact = redact
-        self._redaction = Redaction(redact=redact)
+        self._redaction = Redaction(redact=redact, max_args_bytes=MOST_ARGUMENTS)
         self._epoch = secrets.token_hex(4)
         self._count = 0
         self._live: dict[str, tuple[ServedCall, Begun]] = {}
@@ -85,7 +86,7 @@ class Feed:
     def call_began(self, call: ServedCall) -> None:
         begun = self._begun(call)
         self._live[call.run] = call, begun
-        if any(watcher.nodes for watcher in self._watchers):
+        if any(watcher.nodes and not watcher.is_behind for watcher in self._watchers):
             call.listeners.append(self._listener(begun))
         self._tell("call_began", begun.caller.principal, lambda: self._running(begun))
 
@@ -94,7 +95,8 @@ class Feed:
         begun = self._begun(call) if held is None else held[1]
         call.listeners.clear()
         # An exception holds the frames that it passed through, and with them tables: a copy does not.
-        error = None if call.error is None else replace(call.error)
+        # Secrets go first: of one that is cut in two, a part would be seen.
+        error = None if call.error is None else redacted(call.error, self._redact).bounded()
         ended = Ended(begun, call.seconds, call.rows, call.bytes, call.cached, call.pushed, error)
         self._recent[call.run] = ended
         if call.trail is not None:
@@ -111,12 +113,12 @@ class Feed:
     def live(self, principal: str = LOCAL) -> list[dict[str, Any]]:
         """The calls under way that `principal` may see, the oldest first."""
         seen = (begun for _, begun in self._live.values() if may_see(principal, begun.caller.principal))
-        return list(map(self._running, seen))
+        return _fitting(map(self._running, islice(seen, RECENT)))
 
     def recent(self, principal: str = LOCAL, most: int = RECENT) -> list[dict[str, Any]]:
-        """The calls that ended last and that `principal` may see, the newest first."""
+        """The calls that ended last and that `principal` may see, the newest first, and no more than `MOST_TOLD`."""
         seen = (one for one in reversed(self._recent.values()) if may_see(principal, one.begun.caller.principal))
-        return [self._over(one) for one in islice(seen, most)]
+        return _fitting(map(self._over, islice(seen, most)))
 
     def run(self, run: str, principal: str = LOCAL) -> SeenRun | None:
         """A call, the events of its run so far and what its nodes came to; None for one that is not remembered."""
@@ -173,9 +175,12 @@ class Feed:
         principal, cleaned = begun.caller.principal, self._cleaner(begun)
 
         def listen(event: Event) -> None:
-            told = FeedEvent(self.position, "node", principal, lambda: cleaned(event))
+            told: FeedEvent | None = None
             for watcher in self._watchers:
-                if watcher.nodes:
+                if watcher.nodes and watcher.is_behind:
+                    watcher.miss(principal)
+                elif watcher.nodes:
+                    told = told or FeedEvent(self.position, "node", principal, lambda: cleaned(event))
                     watcher.offer(told)
 
         return listen
@@ -202,7 +207,7 @@ class Feed:
 
     def _begun(self, call: ServedCall) -> Begun:
         arguments = call.arguments
-        if not all(map(is_short, arguments.values())):
+        if not are_short(arguments):
             arguments = self._shown(arguments, call.sensitive)
         return Begun(
             call.run, call.name[:256], call.connector, call.tool, call.category, call.caller, call.at, arguments,
@@ -259,6 +264,30 @@ class Feed:
         return cleaned
 
 
-def is_short(value: Any) -> bool:
-    kind = type(value)
-    return kind in PLAIN or (kind is str and len(value) <= SHORT)
+def are_short(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call's arguments may be kept as they are: plain values, of no more text than is kept of a call."""
+    if len(arguments) > MOST_ARGUMENTS // 64:
+        return False
+    size = 0
+    for name, value in arguments.items():
+        kind = type(value)
+        if kind is str:
+            if len(value) > SHORT:
+                return False
+            size += len(value)
+        elif kind not in PLAIN or (kind is int and value.bit_length() > SHORT):
+            return False
+        size += len(name)
+    return size <= MOST_ARGUMENTS
+
+
+def _fitting(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of them, of no more than `MOST_TOLD` bytes."""
+    kept = []
+    left = MOST_TOLD
+    for call in calls:
+        left -= len(msgspec.json.encode(call, enc_hook=str))
+        if left < 0 and kept:
+            break
+        kept.append(call)
+    return kept

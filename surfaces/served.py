@@ -22,6 +22,8 @@ __all__ = ["LOCAL", "PRINCIPAL", "Answer", "Caller", "Listener", "Observer", "Se
 
 LOCAL = "local"
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+LONGEST_TRACE = 1_024
+LONGEST_NAME = 256
 PRINCIPAL = "jackfield.principal"  # key of the ASGI scope under which the HTTP surface says who calls
 
 
@@ -29,7 +31,7 @@ PRINCIPAL = "jackfield.principal"  # key of the ASGI scope under which the HTTP 
 class Caller:
     """`era` is `handshake`, `stateless` (both MCP) or `api`; `client` is what the client calls itself.
 
-    `traceparent` and `tracestate` are those of W3C Trace Context, as the client sent them.
+    `traceparent` and `tracestate` are those of W3C Trace Context, as the client sent them; longer ones are none.
     """
 
     principal: str = LOCAL
@@ -38,6 +40,14 @@ class Caller:
     session_id: str = ""
     traceparent: str = ""
     tracestate: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.traceparent) > LONGEST_TRACE or len(self.tracestate) > LONGEST_TRACE:
+            object.__setattr__(self, "traceparent", "")
+            object.__setattr__(self, "tracestate", "")
+        if len(self.client) > LONGEST_NAME or len(self.session_id) > LONGEST_NAME:
+            object.__setattr__(self, "client", self.client[:LONGEST_NAME])
+            object.__setattr__(self, "session_id", self.session_id[:LONGEST_NAME])
 
 
 @dataclass(slots=True)

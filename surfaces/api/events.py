@@ -7,13 +7,12 @@ from contextlib import suppress
 from typing import Any, Final
 
 import anyio
-import msgspec
 from pydantic import Field
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ...graphs.errors import Code, JackfieldError
-from ..watchers import FeedEvent, Watch
+from ..watchers import Watch, server_sent
 from .endpoint import Asked, Endpoint, Given, Nothing, Other, World, endpoint
 
 HEARTBEAT_S: Final = 15.0
@@ -21,6 +20,7 @@ WRITE_S: Final = 20.0  # a reader that takes nothing for that long is cut off
 SNAPSHOT: Final = 100  # calls that ended last
 MOST_WATCHERS: Final = 100
 RETRY_MS: Final = 2_000
+PAUSE_S: Final = 0.005  # for each who watches
 
 
 class Watching(Given):
@@ -83,10 +83,12 @@ class _Stream(Response):
     async def _write(self, watch: Watch, send: Send) -> None:
         await _sent(send, f"retry: {RETRY_MS}\n\n".encode())
         if not watch.resumed:
-            await _sent(send, _encoded(self._world.feed.position, "snapshot", self._snapshot()))
+            await _sent(send, server_sent(self._world.feed.position, "snapshot", self._snapshot()))
         while True:
             events = await watch.next(HEARTBEAT_S)
-            await _sent(send, b"".join(map(_event, events)) or b": still here\n\n")
+            await _sent(send, b"".join([event.sent for event in events]) or b": still here\n\n")
+            # Waking takes longer than telling: the more watch, the more each is told at once.
+            await anyio.sleep(PAUSE_S * self._world.feed.watchers)
 
     def _snapshot(self) -> Mapping[str, Any]:
         feed, offer = self._world.feed, self._world.service.offer
@@ -101,14 +103,6 @@ class _Stream(Response):
 async def _sent(send: Send, data: bytes) -> None:
     with anyio.fail_after(WRITE_S):
         await send({"type": "http.response.body", "body": data, "more_body": True})
-
-
-def _event(event: FeedEvent) -> bytes:
-    return _encoded(event.id, event.kind, event.data())
-
-
-def _encoded(id: str, kind: str, data: Mapping[str, Any]) -> bytes:
-    return b"id: %s\nevent: %s\ndata: %s\n\n" % (id.encode(), kind.encode(), msgspec.json.encode(data, enc_hook=str))
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (follow_events,)
