@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...graphs.errors import Code
 from .draining import Draining
+from .messages import SHAPE, wrong_with
 from .refusal import CLOSE, MCP_PATHS, Refusal, refusal
 from .refusals import Refusals
 from .strict_json import NotStrictError, loads
@@ -97,6 +98,8 @@ class Bodies:
             )  # fmt: skip
         if not is_mcp:
             return self._draining.refusal(scope)
+        if (wrong := wrong_with(document)) is not None:
+            return refusal(400, "no_message", f"The body is no JSON-RPC message: {wrong}.", SHAPE)
         scope[DOCUMENT] = document
         if isinstance(document, dict) and document.get("method") == LISTEN:
             self._draining.tell_stream(scope)

@@ -22,7 +22,7 @@ from servers.http import HttpServer
 from jackfield.connectors.lint import lint
 from jackfield.graphs.errors import Code
 
-from .serving import ERAS, LIST_ANIMALS, connector, served, zoo
+from .serving import ERAS, LIST_ANIMALS, SOURCE, connector, served, zoo
 
 pytestmark = pytest.mark.anyio
 SPEC = [
@@ -147,6 +147,17 @@ async def test_the_whole_of_a_paged_answer_is_read_in_each_format_by_its_own_cal
         assert pa.ipc.open_stream(blobs["arrow"]).read_all()["id"].to_pylist() == ids
         assert pq.read_table(io.BytesIO(blobs["parquet"]))["id"].to_pylist() == ids
         assert "parquet" in wrong.message
+
+
+async def test_a_place_of_a_template_that_does_not_fit_is_told_what_to_put_there(tmp_path: Path) -> None:
+    number = {"name": "least", "type": "int", "description": "Least id", "required": True}
+    tool = {**LIST_ANIMALS, "sql": "SELECT id FROM animals WHERE id >= :least LIMIT 9", "parameters": [number]}
+    resource = {"uri_template": "zoo://from/{least}", "name": "Animals from one on", "tool": "list_animals"}
+    path = connector(tmp_path, sources=[SOURCE], tools=[tool], resources=[resource])
+    async with served(path) as server, server.client("auto") as client:
+        error = await refusal(client, "zoo://from/two")
+        assert '"id":3' in (await text(client, "zoo://from/3")).replace(" ", "")
+    assert error.data["hint"] == "Put an integer for {least} in zoo://from/{least}, for example zoo://from/10."
 
 
 @pytest.mark.parametrize("asked", ["offset=-1", "limit=ten"])
