@@ -103,7 +103,7 @@ def _locked(folder: Path) -> int:
         raise JackfieldError(
             Code.CONFIG_INVALID,
             f"Another process{f' ({holder})' if holder.isdigit() else ''} writes the audit in '{folder}'.",
-            "One process serves a workspace: end the other, or give this one a `state` folder of its own.",
+            "An audit has one writer: end the other, or give this one a `state` folder of its own.",
             {"key": "state"} | ({"process": int(holder)} if holder.isdigit() else {}),
         ) from None
     except BaseException:

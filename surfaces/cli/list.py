@@ -27,16 +27,15 @@ def command(path: str | None, format: str) -> None:
     elif path is not None:
         app.connector(path)
     connectors = [one for slug, one in app.catalog.connectors.items() if app.paths or path in (None, slug)]
-    names = offered_names(app.catalog.offer)
+    names, reserved = offered_names(app.catalog.offer), _reserved(app.catalog.offer)
     if format == "json":
         click.echo(json.dumps([summary(one, names) for one in connectors], ensure_ascii=False, indent=2))
     else:
         for one in connectors:
             click.echo(f"{one.slug}  {one.name} {one.version}")
-            for tool in one.tools.values():
-                click.echo(f"  {tool.category:6}  {signature(tool)}{_offered(tool, names)}")
-            for skill in one.skills.values():
-                click.echo(f"  {'SKILL':6}  {signature(skill)}{_offered(skill, names)}")
+            for part in (*one.tools.values(), *one.skills.values()):
+                offered = _offered(part, names, (str(one.path or ""), part.pointer) in reserved)
+                click.echo(f"  {part.category:6}  {signature(part)}{offered}")
         if not connectors:
             click.echo("No connectors here. `jackfield new NAME` writes one to start from.", err=True)
     errors = sum(finding.severity is Severity.ERROR for finding in app.catalog.findings)
@@ -50,11 +49,17 @@ def offered_names(offer: Offer) -> dict[str, str]:
     return tools | {each.skill.key: name for name, each in offer.skills.items()}
 
 
-def _offered(part: Tool | Skill, names: Mapping[str, str]) -> str:
+def _reserved(offer: Offer) -> frozenset[tuple[str, str]]:
+    """(file, pointer) of each tool and skill whose name the platform keeps for itself."""
+    return frozenset((one.place.file, one.place.pointer) for one in offer.findings if one.code == "TOOL_NAME_RESERVED")
+
+
+def _offered(part: Tool | Skill, names: Mapping[str, str], is_reserved: bool) -> str:
     """What agents see, where it is not the id."""
     name = names.get(part.key)
     if name is None:
-        return "  (not offered to agents: another has its name)"
+        why = "its name is one of the platform's" if is_reserved else "another has its name"
+        return f"  (not offered to agents: {why})"
     return "" if name == part.id else f"  (agents: {name})"
 
 

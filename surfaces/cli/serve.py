@@ -94,11 +94,13 @@ def _over_stdio() -> Callable[[Service], Any]:
     async def run(service: Service) -> None:
         from ..observing import observed
         from ..stdio import serve_stdio
+        from .telling import tell
 
         stop = anyio.Event()
         async with observed(service), anyio.create_task_group() as tasks:
             await tasks.start(_on_signals, stop.set)
             say(service.app, "stdin and stdout")
+            tasks.start_soon(tell, service)
             await serve_stdio(service, stop)
             tasks.cancel_scope.cancel()
 
@@ -115,6 +117,7 @@ def _over_http(host: str, port: int, tls_cert: Path | None, tls_key: Path | None
     async def run(service: Service) -> None:
         from ..http.serving import serving
         from ..observing import observed
+        from .telling import tell
 
         async with (
             observed(service) as observing,
@@ -125,6 +128,7 @@ def _over_http(host: str, port: int, tls_cert: Path | None, tls_key: Path | None
             url = url_of(sockets[0], context is not None)
             say(service.app, f"{url}/mcp")
             click.echo(url)
+            tasks.start_soon(tell, service)
             await under_way.ended.wait()
             tasks.cancel_scope.cancel()
 
@@ -165,9 +169,19 @@ def lines_of(app: App, where: str) -> list[str]:
             )
     if not catalog.connectors:
         lines.append("  `jackfield new NAME` writes a connector to start from; it is served as soon as it is there.")
+    if searched(app):
+        lines.append("  Agents get two tools, to search for tools and to call them, in place of the whole list.")
     lines.append("  There is no policy: the local principal may do everything, and nobody else anything.")
     lines.append(f"  To connect an agent: jackfield connect CLIENT ({CLIENTS}).")
     return lines
+
+
+def searched(app: App) -> bool:
+    """Whether agents get the tool search in place of the list."""
+    from ..mcp_server.tool_search import MANY
+
+    wanted = app.settings["serve.tool_search"]
+    return wanted == "on" or (wanted == "auto" and len(app.catalog.offer.tools) > MANY)
 
 
 def _many(count: int, word: str) -> str:

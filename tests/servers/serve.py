@@ -28,7 +28,7 @@ class ServeProcess:
             text=True,
         )
         self._said: list[str] = []
-        self._up = threading.Event()
+        self._more = threading.Condition()
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._reader.start()
         self.url = ""
@@ -36,9 +36,14 @@ class ServeProcess:
     def _listen(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            self._said.append(line)
-            if line.startswith("Jackfield serves"):
-                self._up.set()
+            with self._more:
+                self._said.append(line)
+                self._more.notify_all()
+
+    def says(self, text: str, timeout: float = 20) -> bool:
+        """Whether it comes to say this on stderr."""
+        with self._more:
+            return self._more.wait_for(lambda: text in self.err, timeout)
 
     @property
     def err(self) -> str:
@@ -49,7 +54,7 @@ class ServeProcess:
             assert self.process.stdout is not None
             self.url = self.process.stdout.readline().strip()
             assert self.url, self.end()
-        assert self._up.wait(20), self.end()
+        assert self.says("Jackfield serves"), self.end()
         return self
 
     @property
