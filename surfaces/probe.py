@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from ..graphs.errors import Code, JackfieldError
 from ..nodes.base import OBJECT, Context, Effect, Inputs, Outputs, Port, Request, node
@@ -64,20 +64,25 @@ class Reply:
 
     @property
     def moved_to(self) -> str:
-        """Where a redirect within the same host leads; empty when this is none."""
+        """Where a redirect within the same origin leads; empty when this is none."""
         location = self.headers.get("location", "")
         return urljoin(self.url, location) if _is_redirect_within(self.status, location, self.url) else ""
 
 
 def _is_redirect_within(status: int, location: str, url: str) -> bool:
-    """Whether a redirect stays at the host, so that following it tells nobody else anything."""
+    """Whether a redirect stays at the very scheme, host and port, so that following it tells nobody else anything."""
     if not 300 <= status < 400 or not location:
         return False
     try:
         here, there = urlsplit(url), urlsplit(urljoin(url, location))
-        return here.hostname == there.hostname and there.username is None and there.scheme in ("https", here.scheme)
+        is_same = (here.scheme, here.hostname, _port(here)) == (there.scheme, there.hostname, _port(there))
+        return is_same and there.username is None
     except ValueError:
         return False
+
+
+def _port(address: SplitResult) -> int | None:
+    return address.port or {"http": 80, "https": 443}.get(address.scheme)
 
 
 def not_followed(reply: Reply) -> JackfieldError:

@@ -113,6 +113,7 @@ KEYS: Final = (
     ),
     Key("result.ttl_s", 900.0, _seconds, "Seconds that a result is kept for its cursor"),
     Key("upload.max_bytes", 16 * 2**20, _count, "Bytes that a file uploaded by an agent may have"),
+    Key("discover.variables", (), _names, "Environment variables that discovery may send where an agent says"),
     Key("serve.calls", 64, _count, "Calls of one connector that run at once while it is served"),
     Key("serve.waiting", 2_000, _count, "Calls of one connector that may wait; more are answered OVERLOADED"),
     Key("serve.hosts", (), _names, "Further names by which this server is asked (Host), as behind a proxy"),

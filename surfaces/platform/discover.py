@@ -17,6 +17,7 @@ from .discover_file import discover_file
 from .discover_rest import discover_rest
 from .fitting import many, one
 from .tool import PlatformTool, answer_of, hints, object_of
+from .variables import require_allowed
 
 PATIENCE_S: Final = 120.0
 COLUMNS: Final[Mapping[str, Json]] = {
@@ -31,7 +32,8 @@ async def discovered(bench: Bench, source_type: str, config: Mapping[str, Any], 
 
 
 async def found_in(bench: Bench, source: dict[str, Json]) -> list[Found]:
-    """What is in a native source object in its first spelling."""
+    """What is in a native source object in its first spelling. ACCESS_DENIED for a variable that may not go there."""
+    require_allowed(bench, source)
     match source["type"]:
         case "rest":
             return await discover_rest(bench, source)
@@ -77,8 +79,10 @@ DISCOVER: Final = PlatformTool(
     title="Discover a source",
     description=(
         "Show what is in a REST API, an OpenAPI document, a database or a file: its columns, keys, pages, the "
-        "credentials it needs, and a source object for build-connector. Only reads. Secrets are named, never given: "
-        "write {{ env:NAME }} in an address, or auth.secret_key."
+        "credentials it needs, and a source object for build-connector. Changes nothing there, but the variables that "
+        "config names are sent to it as credentials: those that the person allowed in discover.variables, or that a "
+        "served connector sends there. Secrets are named, never given: write {{ env:NAME }} in an address, or "
+        "auth.secret_key."
     ),
     input_schema=object_of(
         {
@@ -112,6 +116,6 @@ DISCOVER: Final = PlatformTool(
             },
         }
     ),
-    annotations=hints(reads=True, outside=True),
+    annotations=hints(outside=True),  # what is sent where is the caller's choice, so a client should ask before
     run=run,
 )

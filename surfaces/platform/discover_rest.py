@@ -20,6 +20,7 @@ from ..probe import Reply, not_followed
 from .bench import Bench
 from .configuration import checked
 from .sampling import Sample, probe, sample
+from .variables import SETTING
 
 MOST_TRIED: Final = 5  # guesses about pages; each is two requests
 LARGE: Final = 100  # records of a page: what most APIs give at once, if asked
@@ -40,7 +41,7 @@ async def discover_rest(bench: Bench, source: dict[str, Json]) -> list[Found]:
         if "{{" in str(source["url"]):
             raise not_followed(reply)
         source = {**source, "url": moved}
-        warnings.append("The address was redirected within its host; the source has the new one.")
+        warnings.append("The address was redirected within its origin; the source has the new one.")
         reply = await probe(bench, checked(bench, source))
         if reply.moved_to:
             raise not_followed(reply)
@@ -49,7 +50,8 @@ async def discover_rest(bench: Bench, source: dict[str, Json]) -> list[Found]:
         variables = ", ".join(str(name) for name in need.as_json()["set"])
         warnings.append(
             f"The service answers {reply.status} without credentials, so its records were not seen. Ask the person to "
-            f"set {variables} where Jackfield runs, then discover again with the `auth` that this source has."
+            f"set {variables} where Jackfield runs and to name it in the setting {SETTING}, then discover again with "
+            "the `auth` that this source has."
         )
         return [
             Found(

@@ -67,8 +67,9 @@ async def test_an_agent_discovers_builds_lints_evaluates_deploys_and_calls(
 ) -> None:
     with HttpServer({"/v1/customers": customers}) as api, postgres.database(SCHEMA) as dsn:
         variables = {"SHOP_DB": dsn, "CUSTOMERS_TOKEN": TOKEN}
+        allowed = {"JACKFIELD_DISCOVER_VARIABLES": "SHOP_DB,CUSTOMERS_TOKEN"}
         async with (
-            served(tmp_path, bare=True, variables=variables) as server,
+            served(tmp_path, bare=True, variables=variables, environment=allowed) as server,
             server.client(era) as client,
         ):
             agent = Agent(client)

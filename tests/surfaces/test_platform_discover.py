@@ -20,6 +20,7 @@ PETS = [
     {"id": n, "name": f"Pet {n}", "status": ["free", "sold"][n % 2], "owner": {"city": "Oslo"}, "api_token": f"tok{n}"}
     for n in range(1, 36)
 ]
+ALLOWED = {"JACKFIELD_DISCOVER_VARIABLES": "SHOP_DB,PETS_TOKEN,NOT_SET"}
 
 
 async def discover(bench: Workbench, url: str, name: str = "pets", **config: Any) -> dict[str, Any]:
@@ -130,7 +131,7 @@ async def test_credentials_that_are_needed_are_told_and_named_but_never_asked_fo
         return PETS
 
     with HttpServer({"/pets": guarded}) as server:
-        async with workbench(tmp_path, variables={"PETS_TOKEN": "open-sesame-77"}) as bench:
+        async with workbench(tmp_path, variables={"PETS_TOKEN": "open-sesame-77"}, settings=ALLOWED) as bench:
             found = await discover(bench, f"{server.url}/pets")
             assert found["auth"]["required"]
             assert found["auth"]["add"] == {"type": "bearer", "secret_key": "PETS_TOKEN"}
@@ -145,7 +146,7 @@ async def test_credentials_that_are_needed_are_told_and_named_but_never_asked_fo
 
 async def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
     with HttpServer({"/pets": PETS}) as server:
-        async with workbench(tmp_path) as bench:
+        async with workbench(tmp_path, settings=ALLOWED) as bench:
             config = {"url": f"{server.url}/pets", "auth": {"type": "bearer", "secret_key": "NOT_SET"}}
             refused = await bench.failed("elliot_discover_source", source_type="rest", config=config)
             assert (refused.code, refused.details["variable"]) == (Code.SECRET_MISSING, "NOT_SET")
@@ -240,7 +241,7 @@ async def test_every_table_of_postgres_is_found_with_keys_enums_and_counts(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:
     with postgres.database(SCHEMA) as dsn:
-        async with workbench(tmp_path, variables={"SHOP_DB": dsn}) as bench:
+        async with workbench(tmp_path, variables={"SHOP_DB": dsn}, settings=ALLOWED) as bench:
             config = {"dsn": "{{ env:SHOP_DB }}"}
             found = await bench("elliot_discover_source", source_type="postgres", config=config)
             tables = {table["source_id"]: table for table in found["tables"]}
@@ -273,7 +274,7 @@ async def test_mysql_and_one_query_of_it_are_found_alike(tmp_path: Path, mariadb
     INSERT INTO orders VALUES (1, 1), (2, 1), (3, 2);
     """
     with mariadb.database(sql) as dsn:
-        async with workbench(tmp_path, variables={"SHOP_DB": dsn}) as bench:
+        async with workbench(tmp_path, variables={"SHOP_DB": dsn}, settings=ALLOWED) as bench:
             config = {"dsn": "{{ env:SHOP_DB }}"}
             found = await bench("elliot_discover_source", source_type="mariadb", config=config)
             assert [table["source_id"] for table in found["tables"]] == ["orders", "shops"]
@@ -309,7 +310,7 @@ async def test_columns_of_any_name_are_read_and_filtered_in_the_database(
             values = ", ".join([repr("ab"[row % 2])] * len(part))
             sql += f"INSERT INTO {table} VALUES ({row}, {values});"
     with server.database(sql) as dsn:
-        async with workbench(tmp_path, variables={"SHOP_DB": dsn}) as bench:
+        async with workbench(tmp_path, variables={"SHOP_DB": dsn}, settings=ALLOWED) as bench:
             config = {"dsn": "{{ env:SHOP_DB }}"}
             found = await bench("elliot_discover_source", source_type=engine, config=config)
             tables = [table["source_id"] for table in found["tables"]]
@@ -346,7 +347,7 @@ async def test_many_tables_and_wide_ones_are_told_in_few_words(tmp_path: Path, p
     columns = ", ".join(f"column_number_{n} text" for n in range(60))
     sql = "".join(f"CREATE TABLE wide_{n:02} (id int PRIMARY KEY, {columns});" for n in range(30))
     with postgres.database(sql) as dsn:
-        async with workbench(tmp_path, variables={"SHOP_DB": dsn}) as bench:
+        async with workbench(tmp_path, variables={"SHOP_DB": dsn}, settings=ALLOWED) as bench:
             config = {"dsn": "{{ env:SHOP_DB }}"}
             found = await bench("elliot_discover_source", source_type="postgres", config=config)
             assert len(json.dumps(found)) < 25_000
