@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ..connectors.native.names import near
 from ..engine.audit.line import Line
 from ..engine.audit.log import AuditLog
 from ..engine.audit.redaction import no_secrets
@@ -41,7 +40,7 @@ def audit_folders(settings: Settings, only: str = "") -> dict[str, Path]:
         return found
     if only not in found:
         raise JackfieldError(
-            Code.VALIDATION_INVALID_PARAMS, f"There is no audit '{only}'.", near(only, found, "audits")
+            Code.VALIDATION_INVALID_PARAMS, f"There is no audit '{only}'.", f"There is {', '.join(found)}."
         )
     return {only: found[only]}
 
