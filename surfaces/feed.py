@@ -283,7 +283,7 @@ def are_short(arguments: Mapping[str, Any]) -> bool:
 
 def _fitting(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The first of them, of no more than `MOST_TOLD` bytes."""
-    kept = []
+    kept: list[dict[str, Any]] = []
     left = MOST_TOLD
     for call in calls:
         left -= len(msgspec.json.encode(call, enc_hook=str))

@@ -167,12 +167,21 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._unfinished = [cycle for cycle in self._unfinished if not cycle.response_complete]
-        super().on_response_complete()
+        self._go_on()
         if self.to_say is not None and not self._unfinished and not self.transport.is_closing():
             self._say(self.to_say)
         else:
             is_done = self.waits_for is Waiting.ANSWER and self.cycle.response_complete
             self._wait(Waiting.REQUEST if is_done else self.waits_for)
+
+    def _go_on(self) -> None:
+        """As uvicorn does, without its timer: `sweep` closes what is idle, and a timer would hold what was called."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -18,7 +18,7 @@ from servers.http import Hang, HttpServer, Seen
 from servers.listening import Listening, listening, read_reply
 from servers.postgres import PostgresServer
 
-from .serving import connector
+from .serving import connector, zoo
 from .test_interrupt import SLOW, wait_until
 
 LIST_ROWS = {"id": "list_rows", "name": "List rows", "category": "READ", "parameters": [],
@@ -118,6 +118,16 @@ async def test_a_call_is_answered_whatever_comes_after_it(
                 assert (await read_reply(reader)).status == status
                 assert await reader.read() == b""
     assert "Exception in ASGI" not in caplog.text
+
+
+@pytest.mark.anyio
+async def test_a_connection_that_is_kept_holds_on_to_nothing_of_its_calls(tmp_path: Path) -> None:
+    async with listening(zoo(tmp_path)) as here, here.connected() as (reader, writer):
+        for _ in range(3):
+            writer.write(here.request_of("list_animals", {"species": "cat"}))
+            assert (await read_reply(reader)).status == 200
+        (held,) = here.serving.connections
+        assert held.timeout_keep_alive_task is None
 
 
 async def _sweeps(here: Listening) -> None:
