@@ -66,7 +66,7 @@ def offer_of(connectors: Iterable[Connector]) -> Offer:
                 tools[name] = OfferedTool(name, connector, tool)
         for skill in connector.skills.values():
             name = fitting(declared_name(connector.slug, skill.id, connector.prefix))
-            if name in PLATFORM_PROMPTS:
+            if is_reserved_prompt(name):
                 findings.append(_reserved(connector, skill, name))
             elif name in skills:
                 findings.append(_taken(connector, skill, name, skills[name].skill))
@@ -85,7 +85,17 @@ def declared_name(slug: str, id: str, prefix: bool) -> str:
 
 def is_reserved(name: str) -> bool:
     """Whether the platform has, or keeps for itself, a tool of this name."""
-    return name in PLATFORM_NAMES or name.startswith(RESERVED_PREFIXES)
+    return folded(name) in FOLDED_NAMES or folded(name).startswith(RESERVED_PREFIXES)
+
+
+def is_reserved_prompt(name: str) -> bool:
+    """Whether the platform has a prompt of this name."""
+    return folded(name) in FOLDED_PROMPTS
+
+
+def folded(name: str) -> str:
+    """What two names share that a reader, or a model, takes for one: no case, and `-` is `_`."""
+    return name.casefold().replace("-", "_")
 
 
 def fitting(name: str) -> str:
@@ -112,8 +122,12 @@ def _reserved(connector: Connector, part: Tool | Skill, name: str) -> Finding:
 
 def why_reserved(kind: str, name: str) -> tuple[str, str]:
     """(what is wrong, a hint)"""
-    prefix = next((prefix for prefix in RESERVED_PREFIXES if name.startswith(prefix)), None)
-    why = f"names of the platform begin with '{prefix}'" if prefix else "the platform has one of that name"
+    prefix = next((prefix for prefix in RESERVED_PREFIXES if folded(name).startswith(prefix)), None)
+    why = (
+        f"names of the platform begin with '{prefix}'"
+        if prefix
+        else "the platform has one of that name, or one that reads the same"
+    )
     return f"Agents cannot be offered the {kind} '{name}': {why}.", "Give it another id."
 
 
@@ -139,3 +153,7 @@ def _same_uri(connector: Connector, resource: Resource, holder: Resource) -> Fin
         "Give one of them another URI, such as one that begins with the connector's slug.",
         subject=resource.uri,
     )
+
+
+FOLDED_NAMES: Final = frozenset(map(folded, PLATFORM_NAMES))
+FOLDED_PROMPTS: Final = frozenset(map(folded, PLATFORM_PROMPTS))

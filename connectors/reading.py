@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ..graphs.bgl import from_json
@@ -11,6 +12,7 @@ from ..graphs.model import Graph
 from . import text
 from .formats import FORMATS
 from .formats.base import Reading
+from .visible import cleaned, may_hide
 
 
 def read_file(path: Path) -> Reading | None:
@@ -27,7 +29,13 @@ def _read(file: text.FileText | Finding) -> Reading | None:
     if isinstance(file, Finding):
         return Reading(None, (file,))
     dialect = next((dialect for dialect in FORMATS if dialect.matches(file.value)), None)
-    return None if dialect is None else dialect.read(file)
+    reading = None if dialect is None else dialect.read(file)
+    if reading is None or reading.connector is None:
+        return reading
+    connector = reading.connector
+    if not connector.graph_files and not may_hide(file.document.text):
+        return reading
+    return replace(reading, connector=cleaned(connector))
 
 
 def graph_file(path: str, folder: Path) -> Graph:

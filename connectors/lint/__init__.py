@@ -23,6 +23,7 @@ from ..reading import read_file
 from .categories import categories
 from .codes import CODES
 from .descriptions import descriptions
+from .invisible import invisible
 from .names import collisions, names
 from .parameters import parameters
 from .paths import paths as path_rules
@@ -40,6 +41,7 @@ RULES: Final[tuple[Rule, ...]] = (
     secrets,
     templates,
     names,
+    invisible,
     path_rules,
     shapes,
     categories,

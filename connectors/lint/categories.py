@@ -35,7 +35,7 @@ def changes_within(subject: Subject, given: Mapping[str, object] | str) -> Itera
     from ...nodes import registry
 
     try:
-        graph = graph_of(given, subject.parts.file.folder)  # type: ignore[arg-type]
+        graph = graph_of(given, subject.parts.file.folder)
     except JackfieldError:
         return
     yield from changes_of(graph, registry(), _changing(subject))

@@ -105,5 +105,6 @@ CODES: Final[Mapping[str, LintCode]] = {
     "AUTH_PER_USER_SLOT_IS_ENV": LintCode(WARNING, 5, "A secret of each user that is one variable for all"),
     "SENSITIVE_FIELD_EXPOSED": LintCode(ERROR, 5, "A field declared sensitive is given to agents"),
     "ENV_IN_TEXT": LintCode(ERROR, 5, "{{ env: }} in a text that a model or a database sees"),
+    "TEXT_INVISIBLE": LintCode(ERROR, 5, "A character that is not seen, in a name or a text that agents read"),
     "PATH_OUTSIDE_FOLDER": LintCode(ERROR, 5, "A path that leaves the connector's folder"),
 }

@@ -25,7 +25,7 @@ def names(subject: Subject) -> Iterator[Finding]:
     for kind, pointer, own in parts:
         declared = offer.declared_name(top.slug, own, top.prefix)
         name = offer.fitting(declared)
-        if offer.is_reserved(name) if kind == "tool" else name in offer.PLATFORM_PROMPTS:
+        if offer.is_reserved(name) if kind == "tool" else offer.is_reserved_prompt(name):
             message, hint = offer.why_reserved(kind, name)
             yield subject.finding("TOOL_NAME_RESERVED", f"{pointer}/id", message, hint, own)
         elif name != declared:

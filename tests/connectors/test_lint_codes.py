@@ -118,6 +118,7 @@ FAULTS: list[tuple[str, list[Change], str]] = [
         [drop("tools/1/request"), put("tools/1/category", "READ"), put("tools/1/graph", DELETING)],
         "its node 'gone' (statement) changes something",
     ),
+    ("TEXT_INVISIBLE", [put("tools/0/name", "List\u202e animals")], "U+202E"),
     ("GRAPH_INVALID", [drop("tools/1/request"), put("tools/1/graph", {"nodes": 3, "edges": []})], "nodes"),
     ("SKILL_INVALID", [put("skills/0/tool_ids", ["list_animal"])], "'list_animal'"),
     ("SKILL_INVALID", [drop("skills/0/prompt_template"), put("skills/0/messages", [HELLO])], "a place for 'name'"),

@@ -11,7 +11,7 @@ import pytest
 
 from jackfield.connectors.catalog import load
 from jackfield.connectors.lint import lint, lint_all
-from jackfield.connectors.offer import fitting
+from jackfield.connectors.offer import fitting, is_reserved
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 GRAPH = {"title": "List pets", "nodes": [{"id": "input", "type": "input"}, {"id": "output", "type": "output"}],
@@ -123,3 +123,30 @@ def test_any_name_is_made_to_fit_and_stays_apart_from_its_like(name: str) -> Non
     assert NAME.fullmatch(fitting(name))
     assert fitting(name) != fitting(f"{name}.")
     assert fitting(fitting(name)) == fitting(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["deploy_connector", "run_eval", "lint_connector", "build_connector", "jackfield_more"]
+)
+def test_a_tool_whose_name_reads_as_one_of_the_platform_is_an_error_and_is_not_offered(
+    name: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "shop", name, "list_rows")
+    assert list(load(tmp_path).offer.tools) == ["list_rows"]
+    found = [finding for finding in lint(path) if finding.code == "TOOL_NAME_RESERVED"]
+    assert [finding.place.pointer for finding in found] == ["/tools/0/id"]
+
+
+@pytest.mark.parametrize("name", ["onboard_product", "getting-started", "audit_connector"])
+def test_a_prompt_whose_name_reads_as_one_of_the_platform_is_an_error_and_is_not_offered(
+    name: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "shop", "list_rows", skills=(name,))
+    assert dict(load(tmp_path).offer.skills) == {}
+    assert "TOOL_NAME_RESERVED" in [finding.code for finding in lint(path)]
+
+
+def test_names_are_folded_by_case_too() -> None:
+    assert is_reserved("Deploy-Connector")
+    assert is_reserved("JACKFIELD-x")
+    assert not is_reserved("deploy_connectors")
