@@ -31,7 +31,7 @@ def graph(kind: str, configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 def document(given: dict[str, Any] | str, *more: dict[str, Any], slug: str = "shop", **parts: Any) -> str:
-    peek = {
+    peek: dict[str, Any] = {
         "id": "peek_rows",
         "name": "Peek",
         "category": "READ",
