@@ -33,7 +33,8 @@ def command(path: str | None, format: str) -> None:
     else:
         for one in connectors:
             click.echo(f"{one.slug}  {one.name} {one.version}")
-            for part in (*one.tools.values(), *one.skills.values()):
+            parts: tuple[Tool | Skill, ...] = (*one.tools.values(), *one.skills.values())
+            for part in parts:
                 offered = _offered(part, names, (str(one.path or ""), part.pointer) in reserved)
                 click.echo(f"  {part.category:6}  {signature(part)}{offered}")
         if not connectors:

@@ -56,6 +56,6 @@ def all_rows(answer: Answer) -> ResourceLink | None:
     page = None if answer.result is None else answer.result.page
     if page is None or page.kept is None:
         return None
-    held = kept_words(page.kept, "All of it, {} rows")
+    held = kept_words(page.kept.rows, page.kept.found, "All of it, {} rows")
     what = f"{held[0].upper()}{held[1:]}. Add ?format=csv, arrow or parquet for another form, offset"
     return whole_link(RESULT_URI + page.kept.name, f"{what} and limit for a part.")

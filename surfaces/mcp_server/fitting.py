@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from mcp_types import ContentBlock, ResourceLink, TextContent
@@ -17,9 +17,6 @@ from ...graphs.model import Json
 from ..answers import CallResult
 from ..served import Answer
 from ..service import CURSOR, pages
-
-if TYPE_CHECKING:
-    from ...engine.results import Kept
 
 SLACK: Final = 2_000  # bytes of an answer around its rows
 SHORTEST: Final = 40  # characters that are left of a value
@@ -78,7 +75,7 @@ def narrowing(tool: Tool, result: CallResult, arguments: Mapping[str, Any]) -> s
     if page.next_cursor is not None and pages(tool):
         ways.append(f"pass next_cursor as {CURSOR}")
     if page.kept is not None:
-        ways.append(f"read the linked resource for {kept_words(page.kept, 'all rows')}")
+        ways.append(f"read the linked resource for {kept_words(page.kept.rows, page.kept.found, 'all rows')}")
     reasons = {
         "source_cap": "A source stopped before its end, so that rows may be missing and totals too small.",
         "result_cap": f"In pages this tool gives no more than {tool.result.max_rows}{of} rows.",
@@ -87,11 +84,9 @@ def narrowing(tool: Tool, result: CallResult, arguments: Mapping[str, Any]) -> s
     return f"{reason} {_sentence(ways)}".strip()
 
 
-def kept_words(kept: Kept, every: str) -> str:
+def kept_words(rows: int, found: int, every: str) -> str:
     """`every`, with the number of rows, of a resource that holds all that were found; else how many it holds."""
-    if kept.rows == kept.found:
-        return every.format(kept.found)
-    return f"the first {kept.rows} of {kept.found} rows, for which alone there was room"
+    return every.format(found) if rows == found else f"the first {rows} of {found} rows, for which alone there was room"
 
 
 def _sentence(ways: Sequence[str]) -> str:
