@@ -56,6 +56,10 @@ class Execution:
     def path(self, place: int) -> str:
         return self.prefix + self.plan.ids[place]
 
+    def let_go(self) -> None:
+        """Drop what came in. Timers that were cancelled hold this for as long as they were set, by their context."""
+        self.inputs = {}
+
     async def perform(self, *, component: bool) -> Fired:
         """Run to the first output (component), or until nothing can fire. Raises JackfieldError."""
         if self.plan.simple and self.run.max_concurrency > 1:
@@ -81,6 +85,7 @@ class Execution:
         finally:
             self.run.open_graphs -= 1
             CURRENT.reset(token)
+            child.let_go()
         return outputs[0][1] if outputs else {}
 
     async def fire(self, place: int, inputs: Inputs) -> Outputs:

@@ -56,6 +56,7 @@ class Job:
                 self._close()
             finally:
                 self._end()
+                self._execution.let_go()
 
     @property
     def is_read(self) -> bool:
