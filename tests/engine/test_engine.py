@@ -1,6 +1,9 @@
 """Runs as their callers see them: deadlines, cancellation, nesting, what a node's context holds."""
 
 import asyncio
+import gc
+import weakref
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,28 @@ async def test_a_run_ends_at_its_deadline(concurrency: int | None) -> None:
             await engine.run(WAIT, {}, timeout_s=0.05, max_concurrency=concurrency)
     assert caught.value.code is Code.QUERY_TIMEOUT
     assert waiter.cancelled.is_set()
+
+
+class Large:
+    """Something that came in, which can be watched."""
+
+
+async def test_a_run_that_is_over_holds_nothing_of_what_came_in_though_a_timer_does_of_it() -> None:
+    contexts = []
+
+    async def time(inputs: Inputs, context: Context) -> Outputs:
+        contexts.append(copy_context())  # as each timer keeps, also when it was cancelled
+        return {"v": 1}
+
+    large = Large()
+    watched = weakref.ref(large)
+    graph = flow({"in": "input", "slow": "time", "out": "output"}, "in.a -> slow.a", "slow.v -> out.v")
+    async with Engine((*KINDS, kind("time", time))) as engine:
+        await engine.run(graph, {"a": large}, timeout_s=600)
+        del large
+        gc.collect()
+        assert watched() is None
+    assert contexts
 
 
 async def test_a_run_ends_soon_after_its_deadline_even_if_a_node_does_not_stop() -> None:
