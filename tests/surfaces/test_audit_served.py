@@ -224,19 +224,6 @@ async def test_aud_05_killing_the_server_under_load_loses_no_call_that_was_answe
     assert len(set(notes(tmp_path)) - written) <= 3, "more was written than the one write of each round under way"
 
 
-@pytest.mark.anyio
-async def test_a_second_server_in_a_workspace_is_refused_with_the_number_of_the_first(tmp_path: Path) -> None:
-    path = zoo(tmp_path)
-    async with server(path) as (first, port):
-        second = await anyio.run_process(serve(path), cwd=tmp_path, check=False)
-        assert second.returncode == 1
-        assert f"Another process ({first.pid}) writes the audit" in second.stderr.decode()
-        await ask(port, "get_marker", "m")
-        first.terminate()
-        assert await first.wait() in (0, 130, 143)
-    assert [line["args"] for line in read(tmp_path / ".jackfield" / "audit")] == [{"marker": "m"}]
-
-
 def serve(path: Path) -> list[str]:
     return [sys.executable, "-m", "jackfield.surfaces.cli", "serve", str(path), "--port", "0"]
 
