@@ -9,6 +9,7 @@ import base64
 import binascii
 import mimetypes
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -25,7 +26,7 @@ Values = Mapping[str, Any]
 Wire = dict[str, Json]
 
 
-class Block(Configuration):
+class Block(Configuration, ABC):
     """What every block has. `role` counts where blocks become messages of a prompt."""
 
     role: Literal["user", "assistant"] = "user"
@@ -34,9 +35,9 @@ class Block(Configuration):
         """The texts that have places."""
         yield from ()
 
+    @abstractmethod
     def wire(self, values: Values, context: Context) -> Wire:
         """The block as MCP has it. Blocks for a moment where it reads a file. Raises as the file, or a place, does."""
-        raise NotImplementedError
 
 
 class TextBlock(Block):
