@@ -16,7 +16,7 @@ from ...connectors.evals import Suite, SuiteResult
 from ...connectors.model import Connector
 from ...connectors.offer import offer_of
 from ...connectors.versions import changed_without_bump
-from ...graphs.errors import JackfieldError
+from ...graphs.errors import Code, JackfieldError
 from ...graphs.findings import Finding, Severity
 from ...graphs.model import Json
 from ...nodes.secrets import demands
@@ -91,7 +91,13 @@ async def _checked(
         hint = "Ask the person to set them where Jackfield runs, and to start it again."
         blocks.append(_block("missing_secrets", f"Not set: {', '.join(missing)}.", hint, variables=missing))
         return Checked(blocks)  # whatever is called now would fail for that alone
-    results = await judged(bench, connector, suites, principal)
+    try:
+        results = await judged(bench, connector, suites, principal)
+    except JackfieldError as refused:
+        if refused.code is not Code.ACCESS_DENIED:
+            raise
+        blocks.append(_block("variables_not_allowed", refused.message, refused.hint, **refused.details))
+        return Checked(blocks)
     blocks += _failed_cases(results)
     smoke = await smoked(bench, connector, suites, principal)
     blocks += _failed_calls(smoke)
@@ -240,8 +246,8 @@ DEPLOY: Final = PlatformTool(
             "blocks": {
                 "type": "array",
                 "items": {"type": "object"},
-                "description": "reason: lint_errors, missing_secrets, evals_failed, smoke_failed, slug_taken, "
-                "name_taken, version_not_bumped or not_served; message, hint and details",
+                "description": "reason: lint_errors, missing_secrets, variables_not_allowed, evals_failed, "
+                "smoke_failed, slug_taken, name_taken, version_not_bumped or not_served; message, hint and details",
             },
             "smoke": {"type": "array", "items": {"type": "object"}},
             "evals": {"type": "array", "items": {"type": "object"}},

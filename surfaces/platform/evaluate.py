@@ -13,6 +13,7 @@ from .bench import Bench
 from .drafts import EVAL, SUBJECT, chosen, connector_of, suites_for
 from .lint import scored
 from .tool import PlatformTool, answer_of, hints, object_of
+from .variables import require_trusted
 
 MOST_CASES: Final = 50
 
@@ -45,7 +46,8 @@ def _told(result: SuiteResult) -> dict[str, Json]:
 
 
 async def judged(bench: Bench, connector: Connector, suites: Sequence[Suite], principal: str) -> list[SuiteResult]:
-    """Run suites against `connector`, whether it is served or not."""
+    """Run suites against `connector`, whether it is served or not. Raises ACCESS_DENIED as `require_trusted` does."""
+    require_trusted(bench, connector)
     app = bench.app.rehearsing(connector)
 
     async def call(tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

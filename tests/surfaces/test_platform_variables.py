@@ -1,4 +1,4 @@
-"""Discovery sends a variable only where the person allowed it, and only as credentials or as the address itself."""
+"""What an agent's own connector may send while its cases run and before it is served: what the person allowed."""
 
 from __future__ import annotations
 
@@ -7,117 +7,64 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers.http import HttpServer, Reply
+from servers.http import HttpServer
 
 from jackfield.graphs.errors import Code
-from jackfield.surfaces.platform.discover import DISCOVER
-from jackfield.surfaces.platform.variables import origin_of
 
-from .platform_bench import Workbench, connector, workbench
+from .platform_bench import connector, workbench
 
 pytestmark = pytest.mark.anyio
-VALUE = "open-sesame-77"
-ALLOWED = {"JACKFIELD_DISCOVER_VARIABLES": "TOKEN,BASE"}
-BEARER = {"auth": {"type": "bearer", "secret_key": "TOKEN"}}
-ROWS = [{"id": 1}, {"id": 2}]
+SECRET = "s3cret-of-the-operator"
+ANIMALS = [{"id": 1, "name": "Tom"}]
 
 
-async def refused(bench: Workbench, source_type: str, **config: Any) -> dict[str, Any]:
-    error = await bench.failed("elliot_discover_source", source_type=source_type, config=config)
-    assert error.code is Code.ACCESS_DENIED
-    assert VALUE not in json.dumps(error.as_json())
-    return error.as_json()
+def taking(url: str, **source: Any) -> str:
+    """A connector whose only source sends the variable."""
+    return connector(sources=[{"id": "animals", "type": "rest", "url": url, **source}])
 
 
-async def test_a_variable_that_nobody_allowed_is_sent_nowhere(tmp_path: Path) -> None:
-    with HttpServer({"/a": ROWS}) as server:
-        async with workbench(tmp_path, variables={"TOKEN": VALUE, "BASE": server.url}) as bench:
-            for config in (
-                {"url": f"{server.url}/a", **BEARER},
-                {"url": "{{ env:BASE }}/a"},
-                {
-                    "url": f"{server.url}/a",
-                    "auth": {"type": "basic", "user_secret_key": "TOKEN", "pass_secret_key": "X"},
-                },
-            ):
-                told = await refused(bench, "rest", **config)
-                assert told["details"]["setting"] == "discover.variables"
-                assert told["details"]["variable"] in told["message"]
-                assert "discover.variables" in told["hint"]
-            for kind in ("postgres", "mysql"):
-                await refused(bench, kind, dsn="{{ env:TOKEN }}")
-            await refused(bench, "file", path="{{ env:TOKEN }}/a.csv")
-            source = {"id": "a", "type": "rest", "url": f"{server.url}/a", **BEARER}
-            error = await bench.failed("build-connector", name="A", sources=[source])
-            assert error.code is Code.ACCESS_DENIED
-            assert server.requests == []
+WAYS: dict[str, dict[str, Any]] = {
+    "auth": {"auth": {"type": "bearer", "secret_key": "PRIVATE"}},
+    "params": {"params": {"q": "{{ env:PRIVATE }}"}},
+    "headers": {"headers": {"x-note": "{{ env:PRIVATE }}"}},
+}
 
 
-@pytest.mark.parametrize(
-    ("config", "field"),
-    [
-        ({"url": "{}/a", "headers": {"x": "{{ env:TOKEN }}"}}, "headers.x"),
-        ({"url": "{}/a", "params": {"x": "{{ env:TOKEN }}"}}, "params.x"),
-        ({"url": "{}/{{{{ env:TOKEN }}}}"}, "url"),
-        ({"url": "{}/a?q={{{{ env:TOKEN }}}}"}, "url"),
-        ({"url": "{{{{ env:BASE }}}}.evil.example/a"}, "url"),
-        ({"url": "{{{{ env:BASE }}}}@evil.example/a"}, "url"),
-        ({"url": "{{{{ env:BASE }}}}/{{{{ env:TOKEN }}}}"}, "url"),
-    ],
-)
-async def test_an_allowed_variable_goes_out_as_credentials_or_address_alone(
-    tmp_path: Path, config: dict[str, Any], field: str
-) -> None:
-    with HttpServer({"/a": ROWS}) as server:
-        async with workbench(tmp_path, variables={"TOKEN": VALUE, "BASE": server.url}, settings=ALLOWED) as bench:
-            told = await refused(bench, "rest", **{**config, "url": config["url"].format(server.url)})
-            assert told["details"]["parameter"] == f"config.{field}"
-            assert server.requests == []
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_variable_that_nobody_allowed_goes_nowhere(tmp_path: Path, way: str) -> None:
+    cases = json.dumps({"connector": "zoo", "cases": [{"id": "a", "tool_id": "list_animals", "arguments": {}}]})
+    with HttpServer({"/animals": ANIMALS}) as server:
+        text = taking(f"{server.url}/animals", **WAYS[way])
+        async with workbench(tmp_path, variables={"PRIVATE": SECRET}) as bench:
+            told = await bench("deploy-connector", text=text)
+            assert [block["reason"] for block in told["blocks"]] == ["variables_not_allowed"]
+            assert told["blocks"][0]["variable"] == "PRIVATE"
+            refused = await bench.failed("run-eval", text=text, eval=cases)
+            assert refused.code is Code.ACCESS_DENIED
+            assert "discover.variables" in refused.hint
+        assert server.requests == []
+        assert SECRET not in json.dumps(told) + str(refused)
 
 
-async def test_what_is_allowed_is_sent_as_credentials_and_an_address_may_begin_with_a_variable(tmp_path: Path) -> None:
-    with HttpServer({"/a": ROWS}) as server:
-        async with workbench(tmp_path, variables={"TOKEN": VALUE, "BASE": server.url}, settings=ALLOWED) as bench:
-            config = {"url": "{{ env:BASE }}/a", **BEARER}
-            found = await bench("elliot_discover_source", source_type="rest", config=config)
-            assert found["row_count"] == 2
-            assert {seen.headers["authorization"] for seen in server.requests} == {f"Bearer {VALUE}"}
+async def test_a_variable_that_the_person_listed_goes_out(tmp_path: Path) -> None:
+    with HttpServer({"/animals": ANIMALS}) as server:
+        settings = {"JACKFIELD_DISCOVER_VARIABLES": "PRIVATE"}
+        async with workbench(tmp_path, variables={"PRIVATE": SECRET}, settings=settings) as bench:
+            told = await bench("deploy-connector", text=taking(f"{server.url}/animals", **WAYS["auth"]))
+        assert told["deployed"], told["blocks"]
+        assert server.requests[0].headers["authorization"] == f"Bearer {SECRET}"
 
 
-async def test_a_variable_may_go_where_a_served_connector_sends_it_and_to_no_other_port(tmp_path: Path) -> None:
-    with HttpServer({"/a": ROWS, "/b": ROWS}) as server, HttpServer({"/a": ROWS}) as other:
-        source = {"id": "animals", "type": "rest", "url": "{{ env:BASE }}/b", **BEARER}
-        (tmp_path / "zoo.connector.json").write_text(connector(sources=[source]))
-        async with workbench(tmp_path, variables={"TOKEN": VALUE, "BASE": server.url, "OTHER": VALUE}) as bench:
-            found = await bench(
-                "elliot_discover_source", source_type="rest", config={"url": f"{server.url}/a", **BEARER}
-            )
-            assert found["row_count"] == 2
-            await refused(bench, "rest", url=f"{other.url}/a", **BEARER)
-            await refused(bench, "rest", url=f"{server.url}/a", auth={"type": "bearer", "secret_key": "OTHER"})
-            assert other.requests == []
-
-
-async def test_a_redirect_to_another_port_is_not_followed(tmp_path: Path) -> None:
-    with HttpServer({"/steal": ROWS}) as other:
-        moved = Reply(b"", 302, {"location": f"{other.url}/steal"})
-        with HttpServer({"/a": moved}) as server:
-            async with workbench(tmp_path, variables={"TOKEN": VALUE}, settings=ALLOWED) as bench:
-                for more in ({}, BEARER):
-                    config = {"url": f"{server.url}/a", **more}
-                    error = await bench.failed("elliot_discover_source", source_type="rest", config=config)
-                    assert error.code is Code.SOURCE_BAD_REPLY
-            assert other.requests == []
-
-
-def test_origins_are_scheme_host_and_port() -> None:
-    assert origin_of("https://a.example/x") == origin_of("https://A.example:443/y")
-    assert origin_of("http://a.example") != origin_of("https://a.example")
-    assert origin_of("http://a.example:99999") is None
-    assert origin_of("a.example/x") is None
-
-
-def test_clients_are_told_that_discovery_sends_what_is_named() -> None:
-    assert DISCOVER.annotations["readOnlyHint"] is False
-    assert DISCOVER.annotations["openWorldHint"] is True
-    assert "are sent to it" in DISCOVER.description
+async def test_what_a_served_connector_sends_may_be_sent_there_again_and_nowhere_else(tmp_path: Path) -> None:
+    with HttpServer({"/animals": ANIMALS, "/more": ANIMALS}) as server, HttpServer({"/animals": ANIMALS}) as other:
+        served = taking(f"{server.url}/animals", **WAYS["auth"])
+        (tmp_path / "connectors").mkdir()
+        (tmp_path / "connectors" / "zoo.connector.json").write_text(served)
+        async with workbench(tmp_path, variables={"PRIVATE": SECRET}) as bench:
+            again = json.loads(taking(f"{server.url}/more", **WAYS["auth"]))
+            told = await bench("deploy-connector", text=json.dumps({**again, "version": "2.0.0"}))
+            assert told["deployed"], told["blocks"]
+            elsewhere = json.loads(taking(f"{other.url}/animals", **WAYS["auth"]))
+            told = await bench("deploy-connector", text=json.dumps({**elsewhere, "version": "3.0.0"}))
+            assert [block["reason"] for block in told["blocks"]] == ["variables_not_allowed"]
+        assert other.requests == []
